@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With this many, the schedulers still get enough CPU time on two processors.
+// Small enough that the schedulers get sufficient CPU time on two processors.
 constexpr size_t kTrialsAtOnce = 6;
 
 // The prefix of an error. A trial's process writes one line: an outcome, or "error: …".

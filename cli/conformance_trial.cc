@@ -202,7 +202,7 @@ std::optional<std::vector<TaskId>> Trial::living_tasks() const {
   return living;
 }
 
-// --- what happens --------------------------------------------------------------------------------
+// --- waits and kills -----------------------------------------------------------------------------
 
 bool Trial::wait(Duration at_most, const std::function<bool()>& ready) {
   return turn_until(loop_, at_most, ready);

@@ -67,7 +67,7 @@ void ConformanceWitness::forget_framework() {
   most_wanted_ = 0;
 }
 
-// --- what it says --------------------------------------------------------------------------------
+// --- messages of the scheduler -------------------------------------------------------------------
 
 void ConformanceWitness::to_master(const proto::Message& message, Time now) {
   if (const auto* subscribe = std::get_if<proto::Subscribe>(&message)) {
@@ -168,7 +168,7 @@ void ConformanceWitness::on_acknowledge(const proto::Acknowledge& done) {
   }
 }
 
-// --- what it is told -----------------------------------------------------------------------------
+// --- messages of the master ----------------------------------------------------------------------
 
 void ConformanceWitness::to_scheduler(const proto::Message& message, Time now) {
   if (const auto* subscribed = std::get_if<proto::Subscribed>(&message)) {
@@ -241,7 +241,7 @@ void ConformanceWitness::on_update(const proto::TaskStatus& status, Time now) {
   heard.acknowledged = false;
 }
 
-// --- what became of it ---------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 int64_t ConformanceWitness::wanted() const {
   int64_t sum = 0;

@@ -67,7 +67,7 @@ class Chaos {
   void inject();
   void heal_those_due();
   bool is_touched(const std::string& what) const;
-  // A member of this kind of which `part` is not touched by another fault.
+  // A member of this kind whose `part` no other fault touches.
   Member* choose(const std::string& kind, const std::string& part);
   Member* leader(const std::string& part);
   pid_t choose_forked(const std::string& kind);

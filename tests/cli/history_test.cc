@@ -83,8 +83,7 @@ TEST(CliFigures, ArePrintedForPeople) {
   EXPECT_EQ(nanos_text(1'234'567'890), "1.234 s");
 }
 
-// --- of several masters
-// ---------------------------------------------------------------------------
+// --- of several masters --------------------------------------------------------------------------
 
 proto::EndedTask ended(const std::string& task, int64_t at, int64_t launched = 0) {
   return {.framework = FrameworkId("f"),

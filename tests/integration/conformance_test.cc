@@ -42,7 +42,7 @@ Words conformance(Words options, const Words& scheduler) {
   return words;
 }
 
-// --- good ones -----------------------------------------------------------------------------------
+// --- good frameworks -----------------------------------------------------------------------------
 
 struct Good {
   std::string name;
@@ -79,7 +79,7 @@ TEST(Conformance, PassesAFrameworkThatOnlyRunsWhatIsShort) {
        {"baseline", "offer_rescinded", "update_duplicated", "connection_broken", "network_slow"}});
 }
 
-// --- broken ones ---------------------------------------------------------------------------------
+// --- broken frameworks ---------------------------------------------------------------------------
 
 struct Twin {
   std::string fault;
@@ -154,7 +154,7 @@ TEST(Conformance, EachItemHasABrokenTwin) {
   EXPECT_THAT(wrong.err, HasSubstr("the items are " + list));
 }
 
-// --- its options ---------------------------------------------------------------------------------
+// --- options -------------------------------------------------------------------------------------
 
 TEST(Conformance, SaysWhichProgramThereIsNot) {
   const Exit none = run({program("proffer"), "conformance", "--", "no_such_scheduler"});
@@ -172,7 +172,7 @@ TEST(Conformance, AllowsWhatItIsToldIsRight) {
   EXPECT_THAT(line_of(second, "baseline"), HasSubstr(result("passed"))) << second.out << second.err;
 }
 
-// --- everything that is shipped ------------------------------------------------------------------
+// --- shipped frameworks --------------------------------------------------------------------------
 
 TEST(Conformance, PassesAllShippedFrameworks) {
   if (!test::is_long()) GTEST_SKIP() << "only in the long form of the tests";

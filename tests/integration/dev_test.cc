@@ -113,10 +113,10 @@ TEST(Dev, RefusesWrongValuesBeforeItStartsAnything) {
   EXPECT_FALSE(fs::exists(home / "c"));
 }
 
-// --- who finds it ------------------------------------------------------------------------------
+// --- commands that find the cluster ------------------------------------------------------------
 
 // A cluster of `proffer dev` in its default directory, and a user who may have joined another
-// cluster, whose address nobody listens on.
+// cluster, which has no running master.
 class DefaultDev {
  public:
   DefaultDev() : dev_({program("proffer"), "dev", "--json", "--resources=cpus:2;mem:512"}, env()) {
@@ -226,7 +226,7 @@ TEST(Dev, SaysHowSchedulersFindIt) {
   EXPECT_EQ(dev.wait().code, 0);
 }
 
-// --- an agent that is killed and started again -------------------------------------------------
+// --- restarts of an agent ----------------------------------------------------------------------
 
 // Kills the agent of `proffer dev`, which reports that and does not restart it.
 void kill_agent(Cluster& cluster) {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class Doctor : public testing::Test {
  protected:
-  // With a writable work directory for the agent, and a directory of programs.
+  // Uses a writable work directory for the agent, and a directory of programs.
   Exit doctor(const Words& more = {}, const std::map<std::string, std::string>& environment = {},
               const Words& become = {}) const {
     Words words = become;

@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A free port that no other process gets by chance: it is bound, but nobody listens on it.
+// A free port that no other process gets by chance: it is bound, but has no listener.
 class FreePort {
  public:
   FreePort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -98,7 +98,7 @@ TEST_F(HealthChecks, ByCommandAreToldWhenTheyChangeAndTheTaskRunsOn) {
   EXPECT_THAT(cluster_.proffer({"tasks"}).out, HasSubstr("running (unhealthy)"));
   EXPECT_THAT(heard(*scheduler), ElementsAre("running none", "running true", "running false"));
 
-  // A restarted scheduler asks, and is told the health once.
+  // A restarted scheduler reconciles, and gets the health once.
   scheduler->kill(SIGKILL);
   scheduler->wait();
   scheduler = start({});

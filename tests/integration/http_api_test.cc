@@ -281,7 +281,7 @@ TEST_F(HttpApi, TheCommandsOfItsPageWorkAsWritten) {
   }
 }
 
-// --- those that may not --------------------------------------------------------------------------
+// --- refused callers -----------------------------------------------------------------------------
 
 TEST_F(HttpApi, AtThePortTheTokenMayWriteAndNothingElse) {
   const std::string port = cluster_->told_by("master", "http_port");

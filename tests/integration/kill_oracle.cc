@@ -423,7 +423,7 @@ class Court {
     }
   }
 
-  // --- telling ---------------------------------------------------------------------------------
+  // --- messages --------------------------------------------------------------------------------
 
   void accuse(const std::string& whom, const std::string& of_what) {
     std::string story = whom + " " + of_what;

@@ -90,7 +90,7 @@ class WordCount : public testing::Test {
     }
     return files;
   }
-  // By the task's name without its attempt.
+  // The number of attempts by task name.
   static std::map<std::string, int> attempts_of_maps(const Cluster& cluster) {
     std::map<std::string, int> attempts;
     const auto rows = proto::parse_tasks(cluster.proffer({"tasks", "--all", "--json"}).out);

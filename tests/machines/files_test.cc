@@ -58,7 +58,7 @@ TEST_F(Files, OutputAndLogsComeFromAnotherMachine) {
 
   EXPECT_EQ(user_runs({"logs", "hello-1"}).out, "to the user\n");
   EXPECT_EQ(user_runs({"logs", "hello-1", "--stderr"}).out, "and this\n");
-  // An operator beside the master, whom the kernel identifies, reads them; the agent logs it.
+  // The kernel identifies an operator beside the master, who reads them; the agent logs it.
   EXPECT_EQ(operates({"logs", "hello-1"}).out, "to the user\n");
   EXPECT_TRUE(agent_->complains("audit: done user=root action=\"read files of a task of another"))
       << agent_->err();

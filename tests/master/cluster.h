@@ -41,7 +41,7 @@ class TestPeer {
   // Makes a new connection. Only lose() tells the master that the old one has ended.
   void connect();
   void sends(proto::Message message);
-  // Sends the frame unchanged, whatever its sequence.
+  // Sends the frame with its own sequence number, also a wrong one.
   void sends_frame(proto::Envelope envelope);
   // Reports to the master that the connection is gone.
   void lose();

@@ -245,7 +245,7 @@ TEST(CopiedDirectory, AnAgentThatWentBackToAVersionWithoutBootsComesAgain) {
     m.first.registers();
     EXPECT_TRUE(m.first.is_connected()) << boot;
   }
-  // Of two reported boots, the earlier one never returns.
+  // If an agent has reported two boots, the earlier one never returns.
   m.first.lose();
   m.copy.registers();
   m.first.registers();

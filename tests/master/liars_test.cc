@@ -332,7 +332,7 @@ TEST(Liars, DoNotFillTheTableOfFrameworks) {
   EXPECT_TRUE(f.is_connected());
 }
 
-// --- what is true goes on ------------------------------------------------------------------------
+// --- true tasks ----------------------------------------------------------------------------------
 
 TEST(TrueTasks, OpenFilesRightAfterAFailOver) {
   for (const bool another : {false, true}) {

@@ -404,7 +404,7 @@ TEST_F(Followers, ALeaderThatIsBusyIsAskedAgain) {
   until([&] { return !calls_.empty(); });
 }
 
-// The leader's registry was restored or made anew.
+// The leader's registry was restored or created again.
 TEST_F(Followers, ALeaderThatCountsFromALowerNumberIsFollowedInANewLog) {
   leader_ = leads(1, 7);
   leader_->add(loop_.now(), {launched("of the other registry")});

@@ -519,7 +519,7 @@ std::vector<std::string> logs_in(const TemporaryDirectory& directory) {
   return names;
 }
 
-// The leader's registry was restored or made anew. In one log its events would come before the
+// The leader's registry was restored or created again. In one log its events would come before the
 // existing ones, and readers would get events twice or not at all.
 TEST(EventLog, OfALeaderThatCountsFromALowerNumberIsANewOne) {
   for (const EventPlace last : {place(7, 2), place(4, 2), place(4, 1)}) {

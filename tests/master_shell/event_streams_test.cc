@@ -27,7 +27,7 @@ class Listener {
  public:
   Listener(const std::string& socket, const std::string& target, const std::string& headers = "")
       : fd_(net_test::connect_path(socket)) {
-    // With HTTP 1.0, the body has no chunks.
+    // HTTP 1.0, so that the body has no chunks.
     net_test::send_all(fd_, text("GET ", target, " HTTP/1.0\r\nHost: localhost\r\n",
                                  "Accept: text/event-stream\r\n", headers, "\r\n"));
   }

@@ -162,7 +162,7 @@ TEST(HttpGet, TellsWhatWentWrong) {
     CHECK(!answer);
     return answer.error();
   };
-  const auto closed = net_test::reserve_port();  // bound, but nobody listens
+  const auto closed = net_test::reserve_port();  // bound, without a listener
   EXPECT_EQ(get(path).code(), ErrorCode::kUnavailable);
   EXPECT_EQ(get("no address").code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(get(text("127.0.0.1:", closed.second)).code(), ErrorCode::kUnavailable);

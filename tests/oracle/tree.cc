@@ -99,7 +99,7 @@ void Tree::give(size_t leaf, int64_t tasks) {
   }
 }
 
-// Of two nodes with equal shares, whether the first one was served longer ago.
+// Whether `a` was served longer ago than `b`, if their shares are equal.
 bool Tree::was_served_before(size_t a, size_t b) const {
   return nodes_[a].served < nodes_[b].served;
 }
@@ -188,7 +188,7 @@ Standing Tree::standing(size_t node) const { return measure()[node].standing; }
 Fraction Tree::share(size_t node) const { return measure()[node].share; }
 Fraction Tree::dominant_share(size_t node) const { return largest(parts_of(nodes_[node].use)); }
 
-// --- whose turn it is ---------------------------------------------------------------------------
+// --- the next leaf ------------------------------------------------------------------------------
 
 std::optional<size_t> Tree::next() const {
   const std::vector<Measure> measures = measure();

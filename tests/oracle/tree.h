@@ -56,7 +56,7 @@ class Tree {
  public:
   Tree(const ResourceVector& pool, const Node& root, Sharing sharing = Sharing::kHierarchical);
 
-  // --- who is who -------------------------------------------------------------------------------
+  // --- structure --------------------------------------------------------------------------------
   size_t size() const { return nodes_.size(); }
   const std::vector<size_t>& leaves() const { return leaves_; }
   // Finds a node by the names on its path, joined by '/', without the root's; "" is the root.
@@ -67,7 +67,7 @@ class Tree {
   const std::vector<size_t>& children(size_t node) const { return nodes_[node].children; }
   const Node& description(size_t node) const { return nodes_[node].node; }  // without its children
 
-  // --- what happens -----------------------------------------------------------------------------
+  // --- changes ----------------------------------------------------------------------------------
   // The next leaf to serve, or empty if no leaf can get a task. At each level from the root down: a
   // child with an unused guarantee, or with one below it, and with a task within that guarantee,
   // comes first; the least filled guarantee wins. Else the child with the least weighted share is
@@ -86,7 +86,7 @@ class Tree {
   // False once a share needed more than 128 bits: the case has no answer.
   bool is_exact() const { return exact_; }
 
-  // --- what is ----------------------------------------------------------------------------------
+  // --- results ----------------------------------------------------------------------------------
   int64_t tasks(size_t leaf) const { return nodes_[leaf].tasks; }
   const ResourceVector& use(size_t node) const { return nodes_[node].use; }
   const ResourceVector& free() const { return free_; }

@@ -420,7 +420,7 @@ TEST(ResourceMonotonicity, IsNoLaw) {
             (Tasks{Fraction::of(3, 2), Fraction::of(3, 4)}));
 }
 
-// --- what must not matter -----------------------------------------------------------------------
+// --- irrelevant changes -------------------------------------------------------------------------
 
 TEST(Oracle, DoesNotLookAtOrderOrUnits) {
   for (const uint64_t seed : Seeds(500)) {

@@ -482,7 +482,7 @@ TEST(GroupLies, NeverHelpAllOfAGroupWhereSomeHaveAllTheyWant) {
   EXPECT_NE(lie_helps(kShapes[0], kinds_of_task, false), "");
 }
 
-// --- whole tasks that come and go ---------------------------------------------------------------
+// --- whole tasks under churn --------------------------------------------------------------------
 
 // Random trees whose leaves want one unit of one kind each: leaves of different kinds never
 // compete, and a freed unit fits the next task.

@@ -165,7 +165,7 @@ struct OneByOne {
                                                 .every = kStep});
   }
 
-  // By depth, then by their names before the reversal.
+  // Sorts by depth, then by the names before the reversal.
   static bool in_the_order_of_old(const std::pair<RoleName, RoleSettings>& a,
                                   const std::pair<RoleName, RoleSettings>& b) {
     const auto depth = [](const RoleName& role) {
@@ -229,7 +229,7 @@ TEST(TreeProperty, RenamingPermutesTheResult) {
   }
 }
 
-// --- what comes in time -------------------------------------------------------------------------
+// --- liveness -----------------------------------------------------------------------------------
 
 // True if its task could ever run: on some agent if it were empty and all roles were below their
 // limits.

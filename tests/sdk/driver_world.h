@@ -60,7 +60,7 @@ class DriverWorld {
 
   explicit DriverWorld(DriverOptions given = options()) : driver(std::move(given)) {}
 
-  // --- what happens ----------------------------------------------------------------------------
+  // --- events ----------------------------------------------------------------------------------
 
   void connect() {
     from_driver_ = 0;

@@ -132,8 +132,7 @@ TEST(GangAnswers, AGangThatTheMasterRefusesIsWantedAgainAsAWhole) {
   }
 }
 
-// --- what else is new
-// -----------------------------------------------------------------------------
+// --- revoke notices ------------------------------------------------------------------------------
 
 TEST(Revoke, TellsTheAuthorOfTasksThatHaveNotEnded) {
   DriverWorld w;

@@ -551,7 +551,8 @@ TEST_F(Knowledge, AsksAgainForWhatWasNotAnsweredWhenNoAgentIsMissing) {
   const std::vector<proto::Reconcile> asked = w.sent<proto::Reconcile>();
   ASSERT_EQ(asked.size(), 1u);
   EXPECT_EQ(asked[0].tasks, std::vector<TaskId>{TaskId("t1")});
-  // With the agent of its launch: this confirms the task to a master that does not know it.
+  // The call names the agent of its launch, which confirms the task to a master that does not know
+  // it.
   EXPECT_EQ(asked[0].agents, std::vector<AgentId>{AgentId("a1")});
   EXPECT_EQ(told(w), 0u);
   w.hear_update(status_of("t1", proto::TaskState::kLost, 0, proto::UpdateSource::kMaster));

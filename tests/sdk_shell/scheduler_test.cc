@@ -156,8 +156,7 @@ TEST(Watch, RefusesWhatCannotBeWatched) {
   EXPECT_TRUE(scheduler.watch(pipe.ends[0], {.readable = true}, [](auto) {}));
 }
 
-// --- what an author must not do
-// --------------------------------------------------------------------
+// --- forbidden calls -----------------------------------------------------------------------------
 
 TEST(SchedulerDeathTest, AMemberOnAnotherThreadEndsTheProgramAndNamesPost) {
   EXPECT_EXIT(

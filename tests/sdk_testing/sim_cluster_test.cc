@@ -291,7 +291,7 @@ TEST(SimCluster, ATaskIdThatIsUsedAgainIsFoundOut) {
   EXPECT_EQ(cluster.now(), stands_still);
 }
 
-// --- what operators do ---------------------------------------------------------------------------
+// --- operators -----------------------------------------------------------------------------------
 
 TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   SimCluster cluster({.agents = 1});
@@ -332,8 +332,7 @@ TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   EXPECT_TRUE(cluster.violations().empty());
 }
 
-// --- in other programs
-// -----------------------------------------------------------------------------
+// --- features across restarts --------------------------------------------------------------------
 
 TEST(SimCluster, LabelsComeBackAfterRestartsOfEverybody) {
   SimCluster cluster({.agents = 1});

@@ -230,7 +230,7 @@ frameworks:
                                           HasSubstr("revoked      none\n")));
 }
 
-// --- what a scenario cannot say ------------------------------------------------------------------
+// --- limits of scenarios -------------------------------------------------------------------------
 
 proto::LiveSnapshot small() {
   proto::LiveSnapshot all;

@@ -155,7 +155,7 @@ TEST(LifeReplay, SaysIfTheMasterWentOnUnrecorded) {
   EXPECT_TRUE(ended_by("this life has filled its half of --record_mib, 512 MiB"));
 }
 
-// --- from before the recording -------------------------------------------------------------------
+// --- work before the recording -------------------------------------------------------------------
 
 // The work of the last run, from its recording alone.
 Work work_of_last_life(const TrialCase& trial) {

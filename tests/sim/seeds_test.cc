@@ -90,7 +90,7 @@ TEST(Seeds, ThoseThatEverFailedFailNoMore) {
   EXPECT_GT(seeds, 0);
 }
 
-// By the laws of the journal, each begins every command once.
+// The laws of the journal check that each framework begins every command once.
 TEST(Seeds, AuthorsWhoRememberNothingRunEachCommandOnce) {
   const uint64_t seeds = kIsSanitized ? 20 : seeds_of_a_workload();
   for (uint64_t seed = 1; seed <= seeds; ++seed) {

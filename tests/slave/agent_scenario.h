@@ -42,9 +42,8 @@ class AgentScenario {
     restart(std::move(from));
   }
 
-  // --- the process
-  // ---------------------------------------------------------------------------------- A new life
-  // from what is durable; nothing has been handled yet.
+  // --- the process -------------------------------------------------------------------------------
+  // Starts a new agent from the durable state; no event has been handled yet.
   void restart(AgentSnapshot from) {
     collect_starts();
     log = std::move(from.records);
@@ -124,9 +123,8 @@ class AgentScenario {
                                    .sequence = sequence});
   }
 
-  // --- executors
-  // ------------------------------------------------------------------------------------ The newest
-  // StartExecutor of this executor.
+  // --- executors ---------------------------------------------------------------------------------
+  // The newest StartExecutor of this executor.
   StartExecutor started(const std::string& executor) const {
     for (auto at = starts.rbegin(); at != starts.rend(); ++at) {
       if (at->executor.str() == executor) return *at;
@@ -188,7 +186,7 @@ class AgentScenario {
     return peer;
   }
 
-  // --- what was said ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   void collect_starts() {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartExecutor>(&action)) starts.push_back(*start);

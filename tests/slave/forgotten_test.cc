@@ -19,7 +19,7 @@ using scenario::restart;
 using scenario::shared_task;
 using Lines = std::vector<std::string>;
 
-// --- what a cut checkpoint does not name ------------------------------------------------------
+// --- tasks that a cut checkpoint lacks --------------------------------------------------------
 
 // t1 ran, ended and was acknowledged; its executor then took t9, which runs.
 class Forgotten : public testing::Test {
@@ -55,7 +55,7 @@ class Forgotten : public testing::Test {
         .status = proto::TaskStatus{
             .task = TaskId(task), .state = TaskState::kFinished, .sequence = 2, .exit_code = 0}};
   }
-  // The process's own report, whatever name the agent has for it.
+  // The process's own report, which may differ from the agent's records.
   static proto::ExecutorHello truth() {
     return {.run = 2,
             .tells_runs = true,

@@ -133,7 +133,7 @@ TEST(Doctor, SaysWhoseTheRunFolderAndTheMasterAre) {
   expect(judge_master(master, 1000), Verdict::kWarning, "no such file");
 }
 
-// --- looking -----------------------------------------------------------------------------------
+// --- facts -------------------------------------------------------------------------------------
 
 class Facts : public testing::Test {
  protected:

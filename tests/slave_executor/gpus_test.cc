@@ -39,7 +39,7 @@ TEST(Gpus, OfATaskAreAllThatItIsShown) {
   // Without GPUs, the task must see none.
   EXPECT_THAT(environment_of(named, {}), Contains("CUDA_VISIBLE_DEVICES="));
   EXPECT_THAT(environment_of(named, {}), Contains("NVIDIA_VISIBLE_DEVICES="));
-  // By index, in nvidia-smi's order, if not all UUIDs are known.
+  // Devices are named by index, in nvidia-smi's order, if not all UUIDs are known.
   const Gpus declared = {{0, "GPU-a"}, {2, ""}};
   EXPECT_THAT(environment_of(declared, {{0, 1000}, {2, 1000}}),
               Contains("CUDA_VISIBLE_DEVICES=0,2"));

@@ -51,7 +51,7 @@ TEST_F(AgentsHttp, OthersAreToldTheNameThatWasGivenAndTheRealPort) {
   EXPECT_EQ(http->files().address, http->https_address());
 }
 
-// Tokens from an earlier run give no access, and nobody else can act as the agent.
+// Tokens from an earlier run give no access, and no other process can act as the agent.
 TEST_F(AgentsHttp, TheKeysOfEachLifeAreItsOwn) {
   const proto::FileService before = listen(uint16_t{0})->files();
   const proto::FileService after = listen(uint16_t{0})->files();

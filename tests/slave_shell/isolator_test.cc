@@ -101,7 +101,7 @@ class FakeTree : public testing::Test {
   const fs::path root = directory.path();
 };
 
-// --- what is mounted ---------------------------------------------------------------------------
+// --- mounts ------------------------------------------------------------------------------------
 
 TEST(CgroupMounts, AreReadFromMountinfo) {
   const std::vector<CgroupMount> mounts = parse_cgroup_mounts(
@@ -205,7 +205,7 @@ TEST(CgroupsV2, KillsAllThatIsInAGroup) {
   EXPECT_TRUE(comes_true([&] { return (*made)->remove("1").has_value(); }));
 }
 
-// --- version 1, for real -----------------------------------------------------------------------
+// --- version 1, in the kernel ------------------------------------------------------------------
 
 TEST(CgroupsV1, MemoryOverTheLimitEndsTheProcessAndIsCounted) {
   const std::unique_ptr<Cgroups> real = real_cgroups();

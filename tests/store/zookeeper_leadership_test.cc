@@ -148,7 +148,7 @@ TEST_F(Election, NodesThatNoMasterWroteAreNamedAndNotUsed) {
   EXPECT_THAT(second->lost->message(), HasSubstr("'eng'"));
 }
 
-// With a server that can be stopped.
+// An election on a server that can be stopped.
 class Interrupted : public Election {
  protected:
   Interrupted() { options_ = store_test::fresh_zookeeper(server_); }

@@ -60,7 +60,7 @@ Words Rolling::of_today(Words command) const {
   return command;
 }
 
-// With only the flags that the earlier version knows.
+// The command with only the flags that the earlier version knows.
 Words Rolling::of_before(Words command) const {
   const bool is_scheduler = command.front() == "kill_load";
   command.front() = programs_ / ("before/" + command.front());

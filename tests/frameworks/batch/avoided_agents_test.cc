@@ -116,7 +116,7 @@ TEST(AvoidedAgents, OnWhichTasksFailedAreNotForgivenForFastOnes) {
 
 TEST_F(BadAgent, GetsNoFurtherTaskAndIsShown) {
   EXPECT_THAT(s.status().avoided_agents, ElementsAre("bad"));
-  s.advance(seconds(2));  // By now, any agent with a failed task would get tasks again.
+  s.advance(seconds(2));  // now any agent with a failed task could get tasks again
   EXPECT_EQ(s.asked("map"), 3);
   EXPECT_EQ(s.offer_all(), 0);
   EXPECT_EQ(s.offer(kBad, AskName("map"), 3), 0);

@@ -98,7 +98,7 @@ TEST(Counters, StayWithinWhatCanBeCounted) {
   EXPECT_EQ(sum.at({"g", "a"}), -kCounterMax);
 }
 
-// --- of a stage --------------------------------------------------------------------------------
+// --- counters of a stage -----------------------------------------------------------------------
 
 TaskResult counted(int64_t amount) {
   TaskResult result{.http_address = "a:1"};

@@ -132,7 +132,7 @@ class JobScenario {
     return static_cast<int>(running_.size() - before);
   }
 
-  // --- what tasks do ---------------------------------------------------------------------------
+  // --- tasks -----------------------------------------------------------------------------------
   // Ids are passed by value: they may be keys of the map that changes.
   void finish(std::string id) {
     if (id.starts_with("plan")) return finish_plan(id, {.maps = 1});
@@ -225,7 +225,7 @@ class JobScenario {
   void cancel() { handle(Request{.relay = 2, .what = Cancel{id()}, .by = {.user = "ada"}}); }
   JobId id() const { return JobId("job-1"); }
 
-  // --- what one sees ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   const std::map<std::string, Running>& running() const { return running_; }
   std::vector<std::string> running_ids() const {
     std::vector<std::string> ids;

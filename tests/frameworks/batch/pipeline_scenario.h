@@ -26,7 +26,7 @@ class PipelineScenario {
 
   explicit PipelineScenario(JobsOptions options = {}) : options_(std::move(options)) { restart(); }
 
-  // Starts a new scheduler process, which is told which tasks run.
+  // Starts a new scheduler process and reports the running tasks to it.
   void restart() {
     jobs_ = std::make_unique<Jobs>(options_);
     asks_.clear();
@@ -42,7 +42,7 @@ class PipelineScenario {
   void crash_before_next_write() { crashes_ = true; }
   bool has_crashed() const { return has_crashed_; }
 
-  // --- what people ask -------------------------------------------------------------------------
+  // --- users -----------------------------------------------------------------------------------
   static StageOrder stage(const std::string& name, std::vector<StageDependency> after = {}) {
     StageOrder stage{.stage = name, .order = JobScenario::order(1, 0), .after = std::move(after)};
     stage.order.name = name.empty() ? "job" : name;
@@ -72,7 +72,7 @@ class PipelineScenario {
   Result<proto::BatchJob> retry(const std::string& job) { return ask(Retry{JobId(job)}); }
   Result<proto::BatchJob> cancel(const std::string& job) { return ask(Cancel{JobId(job)}); }
 
-  // --- what tasks do ---------------------------------------------------------------------------
+  // --- tasks -----------------------------------------------------------------------------------
   // Tasks of jobs with this in their id fail from now on.
   void fails(const std::string& part) { failing_.insert(part); }
   void works(const std::string& part) { failing_.erase(part); }
@@ -144,7 +144,7 @@ class PipelineScenario {
     tell(task, State::kFinished, encode_range_result(result));
   }
 
-  // --- what one sees ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   proto::BatchJob job(const std::string& id) const {
     for (proto::BatchJob& job : jobs_->list({}, true, {}, 1'000, now_)) {
       if (job.job == id) return std::move(job);

@@ -111,8 +111,7 @@ void run_array(DiskJob& job, Fault fault) {
 
 TEST(Writes, OfAnArrayThatFailRepeatNoElementThatHasEnded) { for_each_call(run_array); }
 
-// --- an array of one element, whose files hold what its last attempt wrote
-// ------------------------
+// --- an array of one element, whose files hold what its last attempt wrote -----------------------
 
 void run_only(DiskJob& job, Fault fault) {
   const std::string journal = job.beside("journal");

@@ -387,7 +387,7 @@ TEST_F(BatchTask, SortsByFieldsAndDividesByTheFirstOfThem) {
 std::string packed_by(Codec codec, const fs::path& place, const std::string& input) {
   if (codec == Codec::kZstd) {
     std::string packed(::ZSTD_compressBound(input.size()), '\0');
-    // With a checksum, as the program zstd writes it.
+    // zstd's own program also writes a checksum.
     ZSTD_CCtx* context = ::ZSTD_createCCtx();
     ::ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
     packed.resize(

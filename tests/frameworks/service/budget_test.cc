@@ -24,7 +24,7 @@ struct Web : ServiceScenario {
   }
 };
 
-// --- revoked ------------------------------------------------------------------------------------
+// --- revoke notices -----------------------------------------------------------------------------
 
 TEST(Revoke, AnInstanceRunsUntilItsReplacementIsReady) {
   Web s(ServiceScenario::with_health(ServiceScenario::app(3)));

@@ -102,7 +102,7 @@ TEST(Service, AppsFromBeforeItServedUsersAreTheOperators) {
             "user 'ada' may not change app 'web' of the scheduler's own user");
 }
 
-// --- ready -------------------------------------------------------------------------------------
+// --- readiness ---------------------------------------------------------------------------------
 
 // Two instances that listen, with executors that check readiness.
 struct Listening : ServiceScenario {
@@ -190,7 +190,7 @@ TEST(Ready, IsKnownToTheNextSchedulerAlthoughNobodyTellsItTwice) {
   EXPECT_EQ(s.row().ready, 1);
 }
 
-// --- endings -----------------------------------------------------------------------------------
+// --- ends --------------------------------------------------------------------------------------
 
 TEST(Service, WaitsLongerAfterEachFailureAndForgivesWhatRanForAWhile) {
   Web s(ServiceScenario::app(1));
@@ -527,7 +527,7 @@ TEST(Stop, KillsAnUnreachableInstanceWhenItReturns) {
   EXPECT_TRUE(s.core().status().empty());
 }
 
-// --- the scheduler ends and returns ------------------------------------------------------------
+// --- restarts of the scheduler -----------------------------------------------------------------
 
 TEST(Restart, FindsItsInstancesAndStartsNothing) {
   Web s;

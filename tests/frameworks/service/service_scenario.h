@@ -78,7 +78,7 @@ class ServiceScenario {
   }
   Service& core() { return *core_; }
 
-  // --- people ----------------------------------------------------------------------------------
+  // --- users -----------------------------------------------------------------------------------
   static AppSpec app(int64_t instances, const std::string& name = "web") {
     AppSpec spec;
     spec.name = name;
@@ -248,7 +248,7 @@ class ServiceScenario {
     end(id, State::kFailed, Reason::kCommandExited, "exit code 1");
   }
 
-  // --- what goes by itself ---------------------------------------------------------------------
+  // --- automatic steps -------------------------------------------------------------------------
   // Offers arrive, launched tasks run and killed tasks end, until nothing more happens now.
   void settle() {
     for (int round = 0; round < 10'000; ++round) {
@@ -334,7 +334,7 @@ class ServiceScenario {
   // not.
   void says_ready(bool is) { says_ready_ = is; }
 
-  // --- what one sees ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   const std::map<std::string, Task>& tasks() const { return tasks_; }
   std::vector<std::string> tasks_of(const std::string& app, uint64_t version = 0) const {
     std::vector<std::string> ids;

@@ -41,7 +41,7 @@ struct Web : ServiceScenario {
   }
 };
 
-// --- by content --------------------------------------------------------------------------------
+// --- equal content -----------------------------------------------------------------------------
 
 TEST(Versions, GoingBackToContentThatRunsRestartsNothing) {
   Web s;
@@ -202,7 +202,7 @@ TEST(Versions, TellByKeyHowTheyDiffer) {
   EXPECT_THAT(differences(after, longer).at(0).after, HasSubstr("x?"));
 }
 
-// --- updates that fail -------------------------------------------------------------------------
+// --- failed updates ----------------------------------------------------------------------------
 
 TEST(Rollback, OfAVersionThatCrashesComesByItselfAndSaysWhy) {
   Web s;

@@ -109,8 +109,7 @@ ResourceVector Replay::held_for_others(const RoleName& role) const {
   return held;
 }
 
-// --- where it may be
-// ------------------------------------------------------------------------------
+// --- placement -----------------------------------------------------------------------------------
 
 // Whether its locality wait still lasts.
 bool Replay::is_choosy(const Group& group) const {
@@ -176,8 +175,7 @@ bool Replay::have_place(const Group& group, std::map<AgentId, int64_t> tasks,
   return false;
 }
 
-// --- who may have it
-// ------------------------------------------------------------------------------
+// --- permission ----------------------------------------------------------------------------------
 
 // An ask that may not borrow may use its role's entitlement, and free resources that no framework
 // outside its role wants.
@@ -230,8 +228,7 @@ int64_t Replay::offered_of(const FrameworkId& id, const Group& group) const {
   return offered;
 }
 
-// --- the law
-// ---------------------------------------------------------------------------------------
+// --- the law -------------------------------------------------------------------------------------
 
 void Replay::audit_work_conservation() {
   Claims claims;

@@ -55,7 +55,7 @@ class Replay {
   void run_until(Duration at);
   void run();
 
-  // --- what happened ----------------------------------------------------------------------------
+  // --- results ----------------------------------------------------------------------------------
   // Violated laws with their times; the replay stops at the first one.
   const std::vector<std::string>& wrong() const { return wrong_; }
   // Every decision as text. Equal scenarios have equal traces.
@@ -75,7 +75,7 @@ class Replay {
   const sim::Scenario& scenario() const { return scenario_; }
   Time now() const { return now_; }
 
-  // --- what a test changes while it runs --------------------------------------------------------
+  // --- changes during a run ---------------------------------------------------------------------
   void set_role(const RoleName& role, const RoleSettings& settings);
   // The agent loses its connection, or reconnects; its tasks continue.
   void set_connected(const std::string& agent, bool connected);
@@ -117,7 +117,7 @@ class Replay {
   void decide();
   void check_state(const std::string& after);
 
-  // --- what comes and goes (replay.cc) ----------------------------------------------------------
+  // --- agents and frameworks (replay.cc) --------------------------------------------------------
   void plan_agent(const sim::ScenarioAgent& spec, const AgentId& id);
   void agent_joins(const AgentId& id, const sim::ScenarioAgent& spec);
   void agent_is_gone(const AgentId& id);
