@@ -29,7 +29,7 @@ std::string exact(Duration duration) {
   return to_text(duration < milliseconds(1) ? microseconds(duration.micros())
                                             : milliseconds(duration.millis()));
 }
-// In hours, also beyond the range of a Duration.
+// From one hour on, in hours: the sum over many tasks may exceed the range of a Duration.
 std::string task_time(int64_t millis) {
   constexpr int64_t kMillisPerHour = 3'600'000;
   if (millis < kMillisPerHour) return exact(milliseconds(millis));

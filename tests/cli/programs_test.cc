@@ -50,7 +50,7 @@ TEST_F(OutputOf, AProgramThatFailsOrIsNotThereIsAnError) {
 TEST_F(OutputOf, AProgramThatDoesNotEndIsKilledAtTheLimit) {
   program(text("echo $$ > ", home_, "/pid.new; mv ", home_, "/pid.new ", home_, "/pid; ",
                "exec tail -f /dev/null"));
-  // Long enough for the program to start its child, which must end too.
+  // On a slow machine the program may not start within the timeout, so repeat until it has.
   Result<std::string> got = std::string();
   do {
     got = output_of("x", {}, "", milliseconds(200));

@@ -118,7 +118,7 @@ TEST(Examples, RawOffersFrameworkTakesWhatIsOfferedAndSaysWhyItDeclines) {
 
 TEST(Examples, PickyFrameworkComparesDeclinesWithAsks) {
   const Cluster cluster({.agents = 3, .resources = "cpus:1;mem:1024"});
-  // With declines, the framework takes another host when its patience ends; here it has none.
+  // The classic way, by declines, takes another host when its patience ends; here it has none.
   const Exit picky = run({example("picky_framework"), "--host=agent-2", "--patience_ms=0",
                           "--master=" + cluster.master()});
   EXPECT_EQ(picky.code, 0) << picky.err;

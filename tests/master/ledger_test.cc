@@ -188,7 +188,7 @@ TEST(Ledger, BlameSaysWhichNameIsWrong) {
   EXPECT_EQ(blame.asks.size(), 1u);
 }
 
-// With many asks, a tick examines only a few, and all of them in bounded time.
+// If there are many asks, a tick examines only a few, and all of them in bounded time.
 TEST(Ledger, ManyAsksAreLookedAtInTurn) {
   MasterScenario s;
   TestScheduler& f = s.subscribed("f");

@@ -97,7 +97,7 @@ TEST_F(DebugBundle, OfADeadMasterHasWhatIsOnItsDiskAndSaysWhatIsMissing) {
   ASSERT_TRUE(eventually(
       [&] { return cluster.proffer({"events"}).out.find("task ended") != std::string::npos; }));
   const pid_t master = cluster.pid_of("master");
-  ::kill(master, SIGSTOP);  // a killed master would be replaced
+  ::kill(master, SIGSTOP);  // it keeps its socket, but does not answer
   const Exit taken = take(cluster);
   ::kill(master, SIGCONT);
   EXPECT_THAT(part("manifest.txt"), HasSubstr("missing  status.json: "));

@@ -24,8 +24,8 @@ TEST(Ideal, ExampleOfThePaper) {
   EXPECT_EQ(fill(kNineAndEighteen, {wants(1, 4), wants(3, 1)}), (Tasks{3, 2}));
 }
 
-// With three times the weight, b's dominant share is three times a's: 6/7 and 2/7, where the CPUs
-// end.
+// The weight of b is three times that of a, so its dominant share is too: 6/7 and 2/7, where the
+// CPUs end.
 TEST(Ideal, ExampleOfThePaperWeighted) {
   const Tasks tasks =
       fill(kNineAndEighteen, {wants(1, 4), wants(3, 1, {}, 3 * kWeightOne)}).value();
@@ -72,7 +72,7 @@ TEST(IdealWholeTasks, ExampleOfThePaper) {
   EXPECT_EQ(whole.at_first_misfit, (std::vector<int64_t>{3, 2}));
 }
 
-// With 3 of 8 CPUs each, b is next, since a was served last; but two CPUs are not enough for b, so
+// Each has 3 of 8 CPUs, and b is next, since a was served last; two CPUs are not enough for b, so
 // a gets them.
 TEST(IdealWholeTasks, WhoDoesNotFitLeavesAndTheOthersGoOn) {
   const ideal::WholeTasks whole =

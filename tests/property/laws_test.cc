@@ -280,7 +280,7 @@ TEST(Lies, NeverHelpInAnySmallCase) {
   }
 }
 
-// With weights, more kinds and more roles; a lie is close to the truth or arbitrary.
+// Cases have weights, more kinds and more roles; a lie is close to the truth or arbitrary.
 Demand random_lie(Prng& random, const Demand& truth, const ResourceVector& pool) {
   Demand lie = truth;
   for (const ResourceKind kind : kResourceKinds) {

@@ -187,7 +187,7 @@ void give_at_random(Prng& random, Tree& tree) {
   }
 }
 
-// With content siblings, the share of a child with demand is not scaled, and neither raises the
+// Beside content siblings, the share of a child with demand is not scaled, and neither raises the
 // other.
 TEST(Content, ChildrenChangeTheirParentsStandingByWhatTheyUse) {
   int looked_at = 0;

@@ -36,7 +36,7 @@ frameworks:
   EXPECT_EQ(report.end.frameworks.at("f").running, 12);
 }
 
-// By volume two agents would be enough, but two tasks of three CPUs do not fit on one of them.
+// Two agents would be enough by volume, but two tasks of three CPUs do not fit on one of them.
 TEST(Compact, WhatTheVolumeNeedsIsALowerBound) {
   const proto::SimulateReport report = compact_text(R"(
 until: 60s

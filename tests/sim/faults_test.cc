@@ -86,7 +86,7 @@ TEST(Faults, EachSeedHasItsOwnMix) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     FaultKinds kinds = draw_fault_kinds(World(seed), true);
     seen.insert(kinds.begin(), kinds.end());
-    // With a single master, faults of several masters are left out, and the others stay.
+    // A single master leaves out faults of several masters, and the other faults stay.
     for (const FaultKind kind :
          {FaultKind::kLeaderPaused, FaultKind::kSessionExpires, FaultKind::kEnsembleSlow}) {
       kinds.erase(kind);

@@ -65,7 +65,7 @@ TEST(Forecast, OfTasksThatAlwaysRunEquallyLongIsExact) {
   EXPECT_EQ(row.framework, kFramework);
   EXPECT_EQ(row.ask, AskName("map"));
   EXPECT_EQ(row.tasks, 4);
-  // Of sixty draws, all but one are between 0 s and 60 s; given 10 s, they are between 10 s and 60
+  // All but one of sixty draws are between 0 s and 60 s; given 10 s, they are between 10 s and 60
   // s.
   EXPECT_LE(*row.first.p50, seconds(51));
   EXPECT_LE(*row.first.p90, seconds(51));

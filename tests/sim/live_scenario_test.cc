@@ -222,7 +222,7 @@ frameworks:
   EXPECT_THAT(tables, HasSubstr("fits         no: 5 tasks wait\nwaits        5 train/t: "));
   EXPECT_THAT(tables, HasSubstr("revoked      4 tasks of train (role research) for role "
                                 "production: reclaimed\n"));
-  // With room for all, no task is preempted.
+  // If there is room for all, no task is preempted.
   live.scenario.agents.push_back({.name = "new", .resources = live.scenario.agents[0].resources});
   live.scenario.agents.push_back({.name = "more", .resources = live.scenario.agents[0].resources});
   const Report roomy = run(live.scenario);
@@ -280,7 +280,7 @@ TEST(LiveScenario, DeclaredDurationsAreKept) {
   }
 }
 
-// Of four agents, one lacks the port, and on another a task of another ask has it.
+// One of four agents lacks the port, and on another one a task of another ask has it.
 TEST(LiveScenario, AsksWithPortsByNumberCountTheAgentsWhereTheseAreFree) {
   proto::LiveSnapshot live;
   for (const char* name : {"a", "b", "c", "d"}) {

@@ -200,7 +200,8 @@ TEST(Speculation, BeginsAtOnceWhenTheLastTaskIsLaunched) {
   EXPECT_EQ(s.asked("map-copy"), 1);
 }
 
-// A launch makes a comparison possible, and each comparison costs time for each running task.
+// The last task is lost and launched repeatedly, and each launch could cause a comparison. A
+// comparison costs time for each running task.
 TEST(Speculation, ComparesAtMostOnceASecond) {
   JobScenario s(3, 1);
   s.begins_on({{"fast", 2}, {"slow", 1}});

@@ -295,7 +295,7 @@ TEST_F(BatchTask, TellsItsCommandWhichPartOfWhichFileItReads) {
   plan({{{Chunk{path, 0, 2}}}, {{Chunk{path, 2, 2}}}, {{Chunk{path, 0, 2}, Chunk{path, 2, 2}}}});
   ASSERT_TRUE(map(MapWork{.common = common(show, 1, 1), .reducers = 1}).result);
   EXPECT_EQ(output_of("job-1.map-00001-1"), "1 1 only 2 2\n");
-  // With several files, the variables are empty.
+  // The variables are empty if the split has several files.
   ASSERT_TRUE(map(MapWork{.common = common(show, 2, 1), .reducers = 1}).result);
   EXPECT_EQ(output_of("job-1.map-00002-1"), "2 2   \n");
 }
@@ -338,7 +338,7 @@ TEST_F(BatchTask, CombinesTheLinesOfAMapWhateverItsMemory) {
     const TaskOutcome outcome = map(work);
     ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
     const std::string combined = output_of("job-1.map-00000-1");
-    // With little memory the combiner runs more than once.
+    // The combiner runs more than once if memory is small.
     if (bytes > 1'000'000) {
       EXPECT_EQ(combined, expected);
     }
