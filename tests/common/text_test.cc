@@ -225,7 +225,7 @@ TEST(Text, WhatIsHiddenOrTurnsTheDirectionIsEscaped) {
     EXPECT_EQ(log_value(between), text("\"a", escaped, "b\""));
     EXPECT_FALSE(is_printable(between)) << escaped;
   }
-  // Dashes, quotes, spaces and combining marks are not escaped.
+  // Dashes, quotes, spaces and variation selectors are not escaped.
   for (const std::string_view plain : {"\xe2\x80\x93 \xe2\x80\x9ex\xe2\x80\x9c", "\xe2\x80\xa6",
                                        "\xe2\x9d\xa4\xef\xb8\x8f", "\xe3\x80\x80"}) {
     EXPECT_TRUE(is_printable(plain)) << plain;
