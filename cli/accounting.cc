@@ -1,4 +1,4 @@
-// proffer accounting: what roles used in a month.
+// proffer accounting: the use of each role in a month.
 
 #include "cli/accounting.h"
 
@@ -31,7 +31,7 @@ Thousandths sum_of(const UseSum& sums, ResourceKind kind) {
   return sums[static_cast<size_t>(kind)];
 }
 
-// Hours of CPUs and GPUs, GiB hours of memory and disk.
+// CPU and GPU hours; GiB hours of memory and disk.
 std::string hours_of(const UseSum& sums, ResourceKind kind) {
   const bool is_bytes = kind == ResourceKind::kMem || kind == ResourceKind::kDisk;
   return decimal(sum_of(sums, kind) / kSecondsPerHour / (is_bytes ? kMebibytesPerGibibyte : 1));
@@ -185,7 +185,7 @@ int run_accounting(const Words& words) {
     add_row("all", accounting.total);
     table.print();
   }
-  // What a bill must not hide goes beside it.
+  // Gaps in the history make a bill too low, so each one is a warning.
   const auto warn = [](const std::string& words_of_it) { print_warning_text(words_of_it); };
   for (const proto::HistoryGap& gap : accounting.gaps) {
     warn(text("the history has a gap from ", local_time(gap.from), " to ", local_time(gap.until),

@@ -1,5 +1,5 @@
-// proffer agent: without a verb it runs an agent; its verbs are for operators, about agents that
-// are away: gone, of one that never comes back, and lift-brake, of many at once.
+// proffer agent: without a subcommand it runs an agent. Its subcommands are for operators: `gone`
+// declares that an agent never comes back, `lift-brake` lifts the brake.
 
 #include <algorithm>
 #include <cstdio>
@@ -18,7 +18,7 @@
 namespace proffer::cli {
 namespace {
 
-// What is there to lose, as a question.
+// The question to confirm, with the tasks that would be lost.
 std::string question_about(const std::string& agent, const std::vector<proto::AgentRow>& rows) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const proto::AgentRow& one) {
     return one.agent.str() == agent;

@@ -11,7 +11,7 @@ Result<HttpQuestion> usage_question(FilePlaces& places, const FrameworkId& frame
                                     const AgentId& agent, const std::string& http_address) {
   Result<HttpPlace> place = places.find(framework, agent, http_address);
   if (!place) return std::move(place).error();
-  // Agents of a version before know the status alone.
+  // Agents of earlier versions serve only the status.
   std::string target = place->pin.empty() ? "/v1/status" : "/v1/usage/" + framework.str();
   return HttpQuestion{
       .place = *std::move(place), .target = std::move(target), .bytes_max = kStatusBytesMax};

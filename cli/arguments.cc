@@ -16,7 +16,8 @@ constexpr size_t kHelpColumns = 100;
 constexpr const char* kUsualExitCodes =
     "0 success, 1 failed or refused, 2 wrong usage, 3 the master cannot be reached";
 
-// The description has the usage; CLI11's own knows neither the command nor its words.
+// The description contains the usage. CLI11's own usage line knows neither the command nor its
+// arguments.
 class HelpText : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App*, std::string) const override { return ""; }
@@ -33,7 +34,7 @@ struct Arguments::Impl {
   std::string examples;
   std::vector<std::string>* command = nullptr;
 
-  // "proffer role set" of "proffer role set ROLE …".
+  // "proffer role set" from "proffer role set ROLE …".
   std::string name() const {
     std::string out;
     for (const std::string_view word : split(usage, ' ')) {
@@ -125,7 +126,8 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
   };
   auto end = words.end();
   if (impl_->command != nullptr) end = std::find(words.begin(), words.end(), "--");
-  std::vector<std::string> reversed(words.begin(), end);  // CLI11 wants the last word first.
+  // CLI11 wants the arguments in reverse order.
+  std::vector<std::string> reversed(words.begin(), end);
   std::reverse(reversed.begin(), reversed.end());
   try {
     impl_->app.parse(std::move(reversed));

@@ -1,4 +1,4 @@
-// proffer backup: the dump of `proffer registry`, under the name that operators look for.
+// proffer backup: the dump of `proffer registry`, under the name that operators expect.
 
 #include "cli/commands.h"
 #include "cli/output.h"

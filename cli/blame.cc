@@ -1,5 +1,5 @@
-// proffer blame framework NAME | role PATH | task FRAMEWORK/TASK: for what it waited, and for how
-// long. blame_lines() says it for people.
+// proffer blame framework NAME | role PATH | task FRAMEWORK/TASK: the reasons for its waits, and
+// their durations. blame_lines() writes them as text.
 
 #include "cli/blame.h"
 
@@ -24,12 +24,12 @@ namespace {
 constexpr std::string_view kBlameUsage =
     "proffer blame framework|role|task NAME [--since D] [--json]";
 
-// "1.234s", to the millisecond; below one "210us".
+// "1.234s" with milliseconds; "210us" below one millisecond.
 std::string exact(Duration duration) {
   return to_text(duration < milliseconds(1) ? microseconds(duration.micros())
                                             : milliseconds(duration.millis()));
 }
-// Hours for people where a Duration would end.
+// From one hour on, in hours: the sum over many tasks may exceed the range of a Duration.
 std::string task_time(int64_t millis) {
   constexpr int64_t kMillisPerHour = 3'600'000;
   if (millis < kMillisPerHour) return exact(milliseconds(millis));
@@ -112,7 +112,7 @@ Time now_here() {
   return Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-// Of a task that the master has forgotten; nothing if the history does not have it either.
+// Finds a task that the master has forgotten; empty if the history does not have it.
 Result<std::optional<proto::Blame>> blame_from_history(const Masters& masters,
                                                        const std::string& task) {
   const Result<HistoryRows> found = fetch_history(masters, {.task = task}, 2);

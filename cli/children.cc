@@ -21,18 +21,18 @@
 namespace proffer::cli {
 namespace {
 
-// The parent of a process, by /proc; 0 if it is gone.
+// Reads the parent of a process from /proc; 0 if the process is gone.
 pid_t parent_of(pid_t pid) {
   std::ifstream file(text("/proc/", pid, "/stat"));
   std::stringstream content;
   content << file.rdbuf();
   const std::string stat = content.str();
-  const size_t name_end = stat.rfind(')');  // The name may hold anything.
+  const size_t name_end = stat.rfind(')');  // The name may contain any characters.
   if (name_end == std::string::npos || name_end + 4 >= stat.size()) return 0;
   return static_cast<pid_t>(std::strtol(stat.c_str() + name_end + 4, nullptr, 10));
 }
 
-// All processes below this one.
+// All descendants of this process.
 std::vector<pid_t> descendants() {
   std::map<pid_t, pid_t> parents;
   std::error_code error;
@@ -88,7 +88,7 @@ pid_t Children::pid(const std::string& name) const {
   return at == children_.end() ? 0 : at->second;
 }
 
-// Also reaps orphans that were given to us.
+// Also reaps orphans: this process is their subreaper.
 void Children::reap() {
   int status = 0;
   pid_t pid = 0;
@@ -108,7 +108,7 @@ void Children::end_all_descendants() {
     if (left.empty()) return;
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
     int status = 0;
-    while (::waitpid(-1, &status, 0) > 0) {  // They were all killed: this ends.
+    while (::waitpid(-1, &status, 0) > 0) {  // All were killed, so this ends.
     }
   }
 }

@@ -1,6 +1,7 @@
-// proffer conformance: a framework's binary against real clusters, with one fault after the other.
-// Read kItems in conformance_items.cc first. Each item is tried in a process of its own, several at
-// a time: they mostly wait. This file starts those processes and reports what they say.
+// proffer conformance: runs a framework's program against real clusters, with one fault after
+// another. Read kItems in conformance_items.cc first. Each item runs in a process of its own.
+// Several run at a time, since they mostly wait. This file starts these processes and reports their
+// outcomes.
 
 #include <algorithm>
 #include <array>
@@ -32,10 +33,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// On two processors the schedulers still have their share.
+// Small enough that the schedulers get sufficient CPU time on two processors.
 constexpr size_t kTrialsAtOnce = 6;
 
-// What a trial's process says: one line, an outcome or "error: …".
+// The prefix of an error. A trial's process writes one line: an outcome, or "error: …".
 constexpr std::string_view kError = "error: ";
 
 class Conformance {
@@ -73,7 +74,7 @@ class Conformance {
       }
       if (const int signal = await(); signal != 0) return 128 + signal;
       if (error_) return print_error(*error_, options_.json);
-      // In the order of the list.
+      // Reports the outcomes in the order of the list.
       for (; reported < items_.size() && outcomes_[reported]; ++reported) {
         print(*items_[reported], *outcomes_[reported]);
         tally.count(outcomes_[reported]->verdict);
@@ -122,7 +123,7 @@ class Conformance {
     return {};
   }
 
-  // In the trial's process.
+  // Runs in the trial's process.
   std::string try_item(const ConformanceItem& item) const {
     const std::string dir = text(dir_, "/", item.name);
     std::error_code ignored;
@@ -137,7 +138,7 @@ class Conformance {
     return outcome_json(item.name, item.what, outcome);
   }
 
-  // Until one of them has said something, or ended. A signal that ends all, or 0.
+  // Waits until a trial has written something or ended. Returns the signal that ends the run, or 0.
   int await() {
     std::vector<pollfd> waits = {{.fd = signal_fd_, .events = POLLIN, .revents = 0}};
     for (const auto& [fd, trial] : running_) {
@@ -197,14 +198,14 @@ class Conformance {
   std::string dir_;
   std::vector<const ConformanceItem*> items_;
   std::vector<std::optional<Outcome>> outcomes_;
-  std::map<int, Running> running_;  // by the end of its pipe
+  std::map<int, Running> running_;  // by the read end of its pipe
   std::optional<Error> error_;
   sigset_t signals_ = {};
   sigset_t before_ = {};
   int signal_fd_ = -1;
 };
 
-// The program as a path: our children are not looked for in $PATH.
+// Resolves the program to a path, because the trials do not search $PATH.
 std::optional<std::string> find_in_path(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     std::error_code error;
@@ -219,7 +220,7 @@ std::optional<std::string> find_in_path(const std::string& name) {
   return std::nullopt;
 }
 
-// The options as they are to be used. Errors say which is wrong.
+// Checks the options and completes them. An error names the wrong option.
 Result<void> check(ConformanceOptions& options) {
   if (options.command.empty()) {
     return Error::invalid_argument("the command of the scheduler is missing")

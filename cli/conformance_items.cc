@@ -1,5 +1,5 @@
-// Read kItems first, at the end. What is wrong whatever happens is the witness's to say; here is
-// what each fault demands.
+// Read kItems first, at the end. The witness finds what is wrong under every fault; the items check
+// what their fault demands.
 
 #include "cli/conformance_items.h"
 
@@ -15,7 +15,7 @@ using To = ConformanceProxy::To;
 
 constexpr Duration kFailoverTestedMax = minutes(1);
 constexpr Duration kSubscribeTimeout = seconds(15);
-// So many, and they are not by chance.
+// This many failures are not a coincidence.
 constexpr size_t kEnoughFailures = 10;
 
 bool is_update(To to, const proto::Message& message) {
@@ -34,7 +34,7 @@ Outcome not_tested(std::string why) {
 }
 Outcome no_work() { return not_tested("it launched no task that could be interrupted"); }
 
-// Holds everything behind the first update that says that a task runs; none: nothing runs.
+// Holds everything from the first status update of a running task on; empty if no task runs.
 std::optional<proto::TaskStatus> hold_at_running_task(Trial& trial) {
   std::optional<proto::TaskStatus> running;
   trial.hold_after([&](To to, const proto::Message& message) {
@@ -52,7 +52,7 @@ std::string count_of(size_t count, std::string_view noun) {
 
 // --- tasks that end and are not replaced ---------------------------------------------------------
 
-// What a scheduler had done when a fault was made.
+// The scheduler's counts at the time of a fault.
 struct Before {
   size_t launches = 0;
   size_t bad_ends = 0;
@@ -60,15 +60,15 @@ struct Before {
       : launches(witness.launches()), bad_ends(witness.bad_ends()) {}
 };
 
-// A scheduler that was told that its tasks ended badly launches others, asks for others, or ends.
-// One that has its tasks remembered may have decided never to begin them again.
+// After bad ends of its tasks, a scheduler must launch other tasks, declare other asks, or end. A
+// scheduler whose tasks are remembered may have decided not to start them again.
 std::vector<std::string> unanswered_ends(Trial& trial, const Before& before,
                                          const std::string& fault) {
   const ConformanceWitness& witness = trial.witness();
   const size_t ends = witness.bad_ends() - before.bad_ends;
   if (ends == 0 || trial.has_ended() || witness.torn_down()) return {};
   if (witness.launches() > before.launches || witness.wanted() > 0) return {};
-  // It may wait for those that run.
+  // It may wait for its running tasks.
   if (!witness.open_tasks().empty()) return {};
   if (witness.remembers_tasks() || trial.options().tasks_may_fail) return {};
   return {text(
@@ -78,7 +78,7 @@ std::vector<std::string> unanswered_ends(Trial& trial, const Before& before,
 
 // --- the items -----------------------------------------------------------------------------------
 
-// The number of tasks that failed, if they are more than those that did not; else 0.
+// The number of failed tasks if they are the majority; else 0.
 size_t most_that_failed(const ConformanceWitness& witness) {
   const size_t failed = witness.told(proto::TaskState::kFailed);
   const size_t good = witness.told(proto::TaskState::kFinished) + witness.open_tasks().size();
@@ -107,8 +107,8 @@ std::vector<std::string> idleness(Trial& trial) {
 
 Outcome baseline(Trial& trial) {
   trial.await_work();
-  // An offer that nobody answers is quiet too, until its lease ends.
-  // One whose tasks fail again and again is never quiet.
+  // Waits longer than a lease: a scheduler that never answers an offer is quiet until the lease
+  // ends. A scheduler whose tasks fail again and again is never quiet.
   trial.settle(trial.times().lease + seconds(1),
                [&] { return most_that_failed(trial.witness()) >= kEnoughFailures; });
   std::vector<std::string> wrong = idleness(trial);
@@ -196,7 +196,7 @@ Outcome offer_rescinded(Trial& trial) {
   }
   trial.settle(kDeclineFilter + seconds(1));
   std::vector<std::string> wrong;
-  // What it launched on the offers that it was told too late was refused.
+  // Launches on offers that were rescinded too late for the scheduler to know were refused.
   const ConformanceWitness& witness = trial.witness();
   if (witness.wanted() > 0 && !trial.has_ended() &&
       witness.told(proto::TaskState::kRefused) == witness.launches()) {
@@ -258,7 +258,7 @@ Outcome master_restarted(Trial& trial) {
   return trial.judge("the master was killed with SIGKILL and restarted on the same registry");
 }
 
-// By --restart-with, after its end; what is wrong with how it comes back.
+// Restarts the scheduler with --restart-with after its end. Returns what is wrong with its return.
 std::optional<std::string> come_back(Trial& trial, const FrameworkId& framework) {
   const size_t sessions = trial.witness().sessions();
   if (Result<void> started = trial.start_scheduler_again(); !started) {
@@ -304,8 +304,8 @@ Outcome scheduler_killed(Trial& trial) {
                        to_text(failover))};
 }
 
-// The agents come to the new master after the scheduler: it must not take what it is not told yet
-// for what does not run.
+// The scheduler registers with the new master before the agents do: it must not take tasks that the
+// master does not know yet for lost.
 Outcome master_and_scheduler_killed(Trial& trial) {
   if (trial.options().restart_with.empty()) {
     return not_tested("give the command that restarts it: --restart-with \"CMD\"");

@@ -1,5 +1,5 @@
-// A Router for the scheduler, and for each of its connections a Dealer to the master. Frames leave
-// as the bytes that came.
+// A Router faces the scheduler, and each of its connections has a Dealer that faces the master.
+// Frames are forwarded byte by byte.
 
 #include "cli/conformance_proxy.h"
 
@@ -89,7 +89,7 @@ bool ConformanceProxy::may_leave(const std::deque<Frame>& frames) {
   return false;
 }
 
-// In the order in which they came, each way.
+// Forwards frames in the order of their arrival, in each direction.
 void ConformanceProxy::flush() {
   for (auto& [peer, link] : links_) {
     while (link.connected && may_leave(link.up)) {
@@ -107,7 +107,7 @@ void ConformanceProxy::flush() {
 
 void ConformanceProxy::send_up(PeerId peer, std::span<const std::byte> frame) {
   const Result<proto::Envelope> envelope = proto::decode(frame);
-  // What follows a lost frame is lost too: the master would see the gap and refuse it.
+  // Frames after a lost frame are lost too: the master would see the gap and refuse them.
   const bool is_lost =
       losing_ &&
       (lost_ > 0 || (envelope && std::holds_alternative<proto::Acknowledge>(*envelope->message)));

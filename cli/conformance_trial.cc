@@ -19,18 +19,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A scheduler that neither sends nor receives for so long is steady.
+// A scheduler that neither sends nor receives for this long is steady.
 constexpr Duration kQuiet = seconds(4);
-// One that never is steady nor ends is judged as it is then.
+// A scheduler that neither becomes steady nor ends is judged after this time.
 constexpr Duration kBusy = seconds(30);
-// Until it has a task, or is not going to.
+// Timeout for the scheduler's first task.
 constexpr Duration kWork = seconds(20);
 constexpr Duration kEndTimeout = seconds(15);
-// What the master told is seen within this time, also on a busy machine.
+// A master's message reaches the scheduler within this time, also on a busy machine.
 constexpr Duration kOnItsWay = seconds(5);
 constexpr Duration kLookAgain = milliseconds(100);
 constexpr size_t kOutputLines = 3;
-// Of what is wrong, so much is told.
+// Maximum number of faults that a report names.
 constexpr size_t kFaultsNamed = 4;
 constexpr std::string_view kRivalRole = "conformance-rival";
 
@@ -117,7 +117,7 @@ Result<void> Trial::start_scheduler_again() {
   return start_scheduler({"/bin/sh", "-c", "exec " + options_.restart_with});
 }
 
-// What is no part of the scheduler speaks to the master itself.
+// Other programs of the trial connect to the master directly, not through the proxy.
 Result<void> Trial::start_shell(const std::string& name, const std::string& command) {
   const std::string master = to_text(cluster_.master());
   ::setenv("PROFFER_MASTER", master.c_str(), 1);
@@ -171,8 +171,8 @@ Result<void> Trial::drain(const AgentId& agent) {
   return {};
 }
 
-// Executors are what has an executor's id and a sandbox of this trial in its environment; a task's
-// own processes are not given the former.
+// An executor has an executor's id and a sandbox of this trial in its environment. A task's own
+// processes do not get the id.
 bool Trial::kill_executor(const TaskId& task) const {
   const std::string executor = witness_.executor_of(task).str();
   std::error_code error;
@@ -202,7 +202,7 @@ std::optional<std::vector<TaskId>> Trial::living_tasks() const {
   return living;
 }
 
-// --- what happens --------------------------------------------------------------------------------
+// --- waits and kills -----------------------------------------------------------------------------
 
 bool Trial::wait(Duration at_most, const std::function<bool()>& ready) {
   return turn_until(loop_, at_most, ready);
@@ -268,8 +268,8 @@ std::string Trial::how_it_stands() const {
               " updates, all acknowledged");
 }
 
-// Tasks whose end it was not told, and that the master does not know as living either. What the
-// master told may be on its way still: only those that stay so are lost.
+// Tasks whose end the scheduler has not heard, and that the master does not know as alive. The
+// master's updates may still be in flight: a task is lost only if this lasts.
 std::string Trial::lost_tasks() {
   if (has_ended() || witness_.torn_down()) return {};
   std::vector<TaskId> lost = witness_.open_tasks();

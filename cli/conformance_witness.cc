@@ -1,5 +1,5 @@
-// The rules for a well-behaved scheduler. What is wrong when it is said is found in on_accept,
-// on_launch, on_rescind and on_update; what is wrong because nothing was said, in complaints().
+// The rules for a well-behaved scheduler. on_accept, on_launch, on_rescind and on_update find wrong
+// messages; complaints() finds missing ones.
 
 #include "cli/conformance_witness.h"
 
@@ -13,11 +13,11 @@ namespace {
 using proto::TaskReason;
 using proto::TaskState;
 
-// What a scheduler may take to acknowledge, or to declare its asks again.
+// Time that a scheduler has to acknowledge an update, or to declare its asks again.
 constexpr Duration kSoon = seconds(3);
 constexpr size_t kTasksNamed = 3;
 
-// The reasons of refusals that are the scheduler's own doing, whatever else goes wrong.
+// True for refusals that are always the scheduler's own fault.
 bool is_own_fault(TaskReason reason) {
   return reason == TaskReason::kTaskInvalid || reason == TaskReason::kResourcesExceeded ||
          reason == TaskReason::kDuplicateTaskId;
@@ -60,14 +60,14 @@ void ConformanceWitness::forget_offers() {
   rescinded_.clear();
 }
 
-// It is another framework now, whose task ids may be the same.
+// It is another framework now, and may use the same task ids.
 void ConformanceWitness::forget_framework() {
   tasks_.clear();
   open_ = 0;
   most_wanted_ = 0;
 }
 
-// --- what it says --------------------------------------------------------------------------------
+// --- messages of the scheduler -------------------------------------------------------------------
 
 void ConformanceWitness::to_master(const proto::Message& message, Time now) {
   if (const auto* subscribe = std::get_if<proto::Subscribe>(&message)) {
@@ -168,7 +168,7 @@ void ConformanceWitness::on_acknowledge(const proto::Acknowledge& done) {
   }
 }
 
-// --- what it is told -----------------------------------------------------------------------------
+// --- messages of the master ----------------------------------------------------------------------
 
 void ConformanceWitness::to_scheduler(const proto::Message& message, Time now) {
   if (const auto* subscribed = std::get_if<proto::Subscribed>(&message)) {
@@ -193,7 +193,7 @@ void ConformanceWitness::to_scheduler(const proto::Message& message, Time now) {
       never_fits_ = text("its ask ", quoted(row.ask.str()), " fits on no agent: ", row.why);
     }
   } else if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) {
-    if (torn_down_at_) return;  // the answer to that
+    if (torn_down_at_) return;  // it answers the teardown
     wrong(text("the master refused a message: ", error->message));
   }
 }
@@ -215,13 +215,13 @@ void ConformanceWitness::on_rescind(const proto::Rescind& gone, Time now) {
 void ConformanceWitness::on_update(const proto::TaskStatus& status, Time now) {
   const auto [at, is_new] = tasks_.try_emplace(status.task);
   Task& task = at->second;
-  if (is_new) ++open_;  // of an earlier life
+  if (is_new) ++open_;  // from an earlier session
   if (!task.state || !proto::is_terminal(*task.state)) {
     task.state = status.state;
     if (proto::is_terminal(status.state)) --open_;
     const auto ask = wanted_.find(task.ask);
     if (status.state == TaskState::kRefused) {
-      // What was refused without ever running is wanted again.
+      // The framework wants a task that was refused before it ran.
       if (ask != wanted_.end()) ++ask->second.refused;
       if (is_own_fault(status.reason)) {
         wrong(text("task ", status.task.str(), " was refused: ", status.message));
@@ -234,14 +234,14 @@ void ConformanceWitness::on_update(const proto::TaskStatus& status, Time now) {
     }
     note_wanted();
   }
-  if (status.sequence == 0) return;  // an answer to reconcile
+  if (status.sequence == 0) return;  // the answer to a reconcile request
   Heard& heard = heard_[{status.task, status.source, status.sequence}];
   heard.at = now;
   if (++heard.times == 2) ++heard_twice_;
   heard.acknowledged = false;
 }
 
-// --- what became of it ---------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 int64_t ConformanceWitness::wanted() const {
   int64_t sum = 0;
@@ -275,7 +275,7 @@ ExecutorId ConformanceWitness::executor_of(const TaskId& task) const {
   return at == tasks_.end() ? ExecutorId() : at->second.executor;
 }
 
-// Those that came once, or those that came again; empty: all were acknowledged.
+// Updates that came once, or with `again` those that came again; empty if all were acknowledged.
 std::string ConformanceWitness::unacknowledged(Time now, bool again) const {
   size_t missing = 0;
   std::string names;

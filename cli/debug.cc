@@ -1,6 +1,6 @@
 // proffer debug bundle: the state of a cluster and of this machine in one archive, for a person who
-// looks for the cause of a problem. Each part is a file; a part that cannot be had is named in the
-// manifest with the reason. Secrets are removed, and each file has a bound.
+// looks for the cause of a problem. Each part is a file; if a part cannot be read, the manifest
+// names it and the reason. Secrets are removed, and each file has a maximum size.
 
 #include <algorithm>
 #include <cerrno>
@@ -43,7 +43,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of each file the last part; there are about twenty.
+// Longer files are cut to their last part; a bundle has about twenty files.
 constexpr size_t kFileBytesMax = size_t{4} << 20;
 constexpr const char* kCommandLimit = "20s";
 constexpr size_t kLogLines = 5'000;
@@ -58,12 +58,12 @@ std::string read_tail(const fs::path& path) {
   const int64_t begin = std::max<int64_t>(0, size - static_cast<int64_t>(kFileBytesMax));
   in.seekg(begin);
   std::string tail(std::istreambuf_iterator<char>(in), {});
-  // A secret that is cut in two is not recognised.
+  // A secret that is cut in two would not be recognised.
   if (begin > 0) tail.erase(0, std::min(tail.find('\n'), tail.size()));
   return tail;
 }
 
-// A directory of our own, which goes with it.
+// A temporary directory, removed with this object.
 class Workplace {
  public:
   static Result<Workplace> make() {
@@ -90,7 +90,7 @@ class Workplace {
   std::string path_;
 };
 
-// What a program says on both of its outputs, and its exit code; 127: there is none.
+// A program's standard output and error, and its exit code; 127: it could not be started.
 struct Said {
   int code = 127;
   std::string text = {};
@@ -177,7 +177,7 @@ struct Options {
   std::vector<std::string> logs = {};
 };
 
-// Tokens and keys that may have been written somewhere by mistake.
+// Learns tokens and keys that logs may contain by mistake.
 void learn_secrets(const Options& options, Bundle& bundle) {
   const std::string agent = "/var/lib/proffer/agent";
   for (const std::string& directory : {options.data_dir, agent, options.settings}) {
@@ -202,14 +202,15 @@ void add_machine(Bundle& bundle) {
   bundle.add_program("memory.txt", {"cat", "/proc/meminfo", "/proc/loadavg"});
 }
 
-// Command lines of our processes that this user may see.
+// Command lines of Proffer's processes that this user may see.
 void add_processes(Bundle& bundle) {
   std::string all;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator("/proc", failed)) {
     const std::string pid = entry.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    // Not of all: a process that forks, and has used up its time, may keep a reader for seconds.
+    // Reads only Proffer's processes: a forking process that has used up its CPU time may block the
+    // reader for seconds.
     if (!read_tail(entry.path() / "comm").starts_with("proffer-")) continue;
     std::string line = read_tail(entry.path() / "cmdline");
     std::replace(line.begin(), line.end(), '\0', ' ');
@@ -261,7 +262,7 @@ void add_logs(const Options& options, Bundle& bundle) {
   }
 }
 
-// False: the master does not answer.
+// False if the master does not answer.
 bool add_answer(const Masters& master, const std::string& method, const std::string& arguments,
                 const std::string& file, Bundle& bundle, bool is_paged = false) {
   const Result<CallResult> first = call(master, method, arguments, seconds(10));
@@ -269,7 +270,7 @@ bool add_answer(const Masters& master, const std::string& method, const std::str
     bundle.misses(file, first.error().message());
     return false;
   }
-  // A page in each line.
+  // One page per line.
   std::string all = first->json + "\n";
   std::string next = is_paged ? first->next : "";
   while (!next.empty() && all.size() < kFileBytesMax / 2) {
@@ -380,7 +381,7 @@ int bundle_command(const Words& words) {
   add_logs(options, bundle);
   bundle.finish();
 
-  // A new file, whose mode is not that of an old one.
+  // Writes a new file, since an old one could have the wrong mode.
   const std::string part = text(options.file, ".", ::getpid(), ".part");
   const mode_t before = ::umask(077);
   const Said packed = ask_program({"tar", "--create", "--gzip", "--force-local", "--file", part,

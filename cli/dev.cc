@@ -1,6 +1,6 @@
 // proffer dev: a master, agents and the schedulers of service and batch on this machine, as
-// separate processes. Read Dev::go first. It restarts nothing; it says what ended, and at the end
-// it leaves nothing behind.
+// separate processes. Read Dev::go first. It restarts only schedulers, reports the end of every
+// process, and leaves no process behind at its end.
 
 #include <algorithm>
 #include <csignal>
@@ -59,13 +59,13 @@ struct DevOptions {
 
 using Addresses = std::map<std::string, proto::JsonValue>;
 
-// All that agents get together: what --resources says, or the usual ones.
+// The ports of all agents together: from --resources, or the default ones.
 PortSet ports_of(const DevOptions& options) {
   const Result<Resources> given = parse_agent_resources(options.resources);
   return given && !given->ports.empty() ? given->ports : PortSet({{kFirstPort, kLastPort}});
 }
 
-// The agents of one machine must not hand out the same ports: the `number`th of `agents` parts.
+// Part `number` of `agents` parts: agents on one machine must not hand out the same ports.
 PortSet part_of_ports(const PortSet& all, int64_t number, int64_t agents) {
   const std::vector<uint16_t> ports = *all.lowest(all.size());
   std::vector<PortRange> part;
@@ -77,7 +77,7 @@ PortSet part_of_ports(const PortSet& all, int64_t number, int64_t agents) {
   return PortSet(std::move(part));
 }
 
-// Of a valid text, that is, what else it says.
+// Expects a valid text. Returns it without its ports.
 std::string without_ports(std::string_view resources) {
   std::string rest;
   while (!resources.empty()) {
@@ -89,7 +89,7 @@ std::string without_ports(std::string_view resources) {
   return rest;
 }
 
-// What a daemon wrote once it served; none while it has not.
+// The addresses that a daemon writes when it serves; empty until then.
 std::optional<Addresses> read_addresses(const std::string& path) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
@@ -107,7 +107,7 @@ std::string text_of(const Addresses& addresses, const std::string& name) {
   return value == nullptr ? std::string() : *value;
 }
 
-// What each agent has unless told: an even part of the machine, at least one CPU.
+// An agent's default resources: an even part of the machine, at least one CPU.
 std::string even_part(int64_t agents) {
   const int64_t cpus = std::max<int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN) / agents);
   const int64_t mebibytes = ::sysconf(_SC_PHYS_PAGES) / 1024 * (::sysconf(_SC_PAGESIZE) / 1024);
@@ -119,8 +119,8 @@ std::string even_part(int64_t agents) {
   return text("cpus:", cpus, ";mem:", mem, ";disk:", std::max<int64_t>(disk, 1));
 }
 
-// A scheduler that ended is started again after the first of these, then after twice as long, up to
-// the last; one that ran longer than the last begins anew.
+// Back-off between restarts of a scheduler: it starts with the first delay and doubles up to the
+// last. It starts again at the first delay if the scheduler ran longer than the last delay.
 constexpr Duration kRestartFirst = milliseconds(500);
 constexpr Duration kRestartLast = seconds(30);
 
@@ -141,7 +141,7 @@ class Dev {
   Result<void> wait_for(const std::string& name, const std::string& dir, Addresses* addresses);
   Result<void> wait_for_agents();
   Result<void> start_all();
-  // Turns the loop until `ready`, a signal or the time-out.
+  // Runs the loop until `ready`, a signal or the timeout.
   Result<void> turn_until(const std::string& what, const std::function<bool()>& ready);
   void say_where();
   void on_ended(const std::string& name, const std::string& how);
@@ -157,7 +157,7 @@ class Dev {
   std::vector<std::string> agents_;
   struct Scheduler {
     Time started_at = {};
-    Duration pause = kRestartFirst;  // before it is started again
+    Duration pause = kRestartFirst;  // delay before its next restart
     std::unique_ptr<Timer> restart = {};
   };
   std::map<std::string, Scheduler> schedulers_;
@@ -202,7 +202,7 @@ Result<void> Dev::start_all() {
   if (!options_.no_batch) {
     if (Result<void> started = start_scheduler("batch"); !started) return started;
   }
-  // Whoever waits for this file finds the whole cluster.
+  // When this file exists, the whole cluster is up.
   return write_file_atomically(options_.dir + "/address.json",
                                proto::json_line({{"address", text_of(master_, "address")},
                                                  {"http", text_of(master_, "http")},
@@ -266,8 +266,8 @@ Result<void> Dev::launch_scheduler(const std::string& name) {
                          dir_of(name + ".log"));
 }
 
-// The scheduler that `proffer service` or `proffer batch` asks; it is there when the master knows
-// it.
+// Starts the scheduler that answers `proffer service` or `proffer batch`, and waits until the
+// master knows it.
 Result<void> Dev::start_scheduler(const std::string& name) {
   const std::string log = dir_of(name + ".log");
   if (Result<void> started = launch_scheduler(name); !started) return started;
@@ -347,7 +347,7 @@ Result<void> Dev::wait_for_agents() {
   });
 }
 
-// As a shell reads it.
+// Quotes the word for a shell.
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-:,";
@@ -381,22 +381,22 @@ void Dev::say_where() {
   }
   print_line(text("files    ", options_.dir, options_.keep ? "" : " (removed at the end)"));
   print_line("");
-  // Schedulers and agents find it by the variable only; commands by themselves, unless this user
-  // has joined another cluster or this one has a directory of its own.
+  // Schedulers and agents find this cluster only by the variable. Commands find it without the
+  // variable, unless this user has joined another cluster or this one has its own directory.
   print_line(text("try      export PROFFER_MASTER=", shell_word(master)));
   print_line("         proffer run -- echo hello");
   print_line("         proffer status");
   print_line(text("         curl --unix-socket ", text_of(master_, "http"),
                   " http://localhost/v1/status"));
   if (const std::string port = text_of(master_, "http_port"); !port.empty()) {
-    // Not as an argument of curl, which other users could read.
+    // The token is not an argument of curl: other users could read it there.
     print_line(text("         printf 'Authorization: Bearer %s' \"$(cat ", dir_of("master"),
                     "/http_token)\" | curl -H @- http://", port, "/v1/status"));
   }
   print_line("ready; Ctrl-C ends everything");
 }
 
-// Schedulers are started again, and find their tasks as they were; masters and agents are not.
+// A scheduler is restarted and finds its tasks as they were; masters and agents are not restarted.
 void Dev::on_ended(const std::string& name, const std::string& how) {
   if (stopping_) return;
   const auto scheduler = schedulers_.find(name);
@@ -425,10 +425,10 @@ void Dev::on_ended(const std::string& name, const std::string& how) {
   loop_.stop();
 }
 
-// Agents end their tasks first, then the master ends; whatever is left is killed.
+// Agents end their tasks first, then the master ends; processes that remain are killed.
 void Dev::stop_all() {
   stopping_ = true;
-  asked_to_end_ = false;  // A second Ctrl-C cuts the wait short.
+  asked_to_end_ = false;  // A second Ctrl-C ends the wait early.
   say("ending the cluster");
   const auto turn_for = [&](Duration limit, const std::function<bool()>& done) {
     const Time deadline = loop_.now() + limit;
@@ -460,8 +460,8 @@ void Dev::stop_all() {
   }
 }
 
-// An empty or new directory, or one that an earlier cluster of ours left. That of nobody's choice
-// is emptied.
+// Accepts an empty or new directory, or one of an earlier dev cluster. The default directory is
+// emptied.
 Result<void> prepare_dir(const DevOptions& options, bool is_default) {
   std::error_code error;
   const std::optional<Addresses> running = read_addresses(options.dir + "/address.json");

@@ -1,4 +1,5 @@
-// proffer drain and undrain: an agent is emptied, for maintenance, or is of use again.
+// proffer drain and undrain: move the work off an agent for maintenance, and let it take work
+// again.
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr Duration kPollEvery = milliseconds(500);
 
-// Until it runs nothing more; 1 if it is no longer being drained.
+// Waits until the agent runs no task; returns 1 if its drain is cancelled.
 int wait_until_empty(const Masters& master, const AgentId& agent, bool json) {
   while (true) {
     const Result<std::vector<proto::AgentRow>> rows =
@@ -24,7 +25,7 @@ int wait_until_empty(const Masters& master, const AgentId& agent, bool json) {
     if (!rows) return print_error(rows.error(), json);
     const auto row = std::find_if(rows->begin(), rows->end(),
                                   [&](const proto::AgentRow& one) { return one.agent == agent; });
-    if (row == rows->end()) return 0;  // It has left.
+    if (row == rows->end()) return 0;  // The agent has left.
     if (row->tasks == 0) return 0;
     if (!row->drained_by) {
       return print_error(Error::failed_precondition(

@@ -1,4 +1,4 @@
-// proffer events: the event log, as it was and as it grows.
+// proffer events: lists and follows the event log.
 
 #include <algorithm>
 #include <chrono>
@@ -19,12 +19,12 @@ namespace {
 
 using sdk::local_time;
 
-constexpr Duration kWait = seconds(25);  // of one call for more
-// A master that is killed is started again, or another one is elected: no longer than this.
+constexpr Duration kWait = seconds(25);  // timeout of one long poll
+// A killed master restarts, or another one is elected, within this time.
 constexpr Duration kMasterIsBack = minutes(2);
 constexpr Duration kAskAgain = milliseconds(500);
 
-// The fields that most events have come first.
+// Puts the fields that most events have first.
 std::vector<std::pair<std::string, std::string>> in_order(const proto::EventRow& row) {
   constexpr std::string_view kFirst[] = {"framework", "task",   "offer", "agent",
                                          "state",     "reason", "user",  "role"};
@@ -65,7 +65,7 @@ std::string gap_line(const proto::EventRow& row) {
 
 void print_events(const proto::EventPage& page, std::string_view json_page, bool json) {
   if (json) {
-    // As the master writes them, one in a line.
+    // One event per line, in the master's own JSON.
     for (const std::string& line : proto::lines_of_event_page(json_page)) print_json(line);
     return;
   }
@@ -83,7 +83,7 @@ Result<proto::EventPage> ask(const Masters& master, const proto::EventQuery& que
   return page;
 }
 
-// The same once more while the master is away.
+// Repeats the question while the master is away.
 Result<proto::EventPage> ask_until_it_is_back(const Masters& master, const proto::EventQuery& query,
                                               bool json) {
   using Clock = std::chrono::steady_clock;
@@ -141,7 +141,7 @@ int run_events(const Words& words) {
   } else {
     query.last = static_cast<size_t>(last);
   }
-  // The answer to nothing asked for is where events will be.
+  // The answer to an empty query is only the position of the next event.
   if (!query.from && query.last == 0 && !follow) return 0;
   if (!query.from && query.last == 0) query.wait = kWait;
   Result<proto::EventPage> page = ask(*master, query, json);
@@ -156,7 +156,7 @@ int run_events(const Words& words) {
     const auto begun = std::chrono::steady_clock::now();
     page = ask_until_it_is_back(*master, query, json);
     if (!page) return print_error(page.error(), json);
-    // The master did not wait though there is nothing more: its disk may refuse.
+    // The master did not wait although there are no more events: its disk may be full.
     const bool was_at_once = std::chrono::steady_clock::now() - begun < std::chrono::seconds(1);
     if (follow && page->next == asked_from && was_at_once) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(kAskAgain.nanos()));

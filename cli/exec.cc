@@ -1,6 +1,6 @@
-// proffer exec: one more command in a running task. Its streams are pipes, or a terminal, of this
-// process: the command never has those of the user, which another process of the task's user could
-// keep. `Exec::pump` carries bytes between the two.
+// proffer exec: runs one more command in a running task. The command gets pipes or a new terminal,
+// never the user's own streams, which another process of the task's user could keep open.
+// `Exec::pump` copies bytes between the two.
 
 #include <array>
 #include <cerrno>
@@ -35,16 +35,16 @@ namespace {
 
 constexpr size_t kChunk = 64 * 1024;
 constexpr size_t kAnswerBytes = 64 * 1024;
-// After the command has ended, what another process of it may still write is not waited for.
+// After the end of the command, output of its other processes is read for this long at most.
 constexpr int kDrainMillis = 200;
-constexpr char kEndOfInput = 4;  // at a terminal: Ctrl-D
+constexpr char kEndOfInput = 4;  // Ctrl-D on a terminal
 
 Error failed(std::string_view what) {
   return Error::unavailable(text("cannot ", what, ": ", std::strerror(errno)));
 }
 
-// Of one machine, and of root, this user, or the owner of its folder: others are not told the
-// command.
+// Accepts only a socket on this machine that belongs to root, to this user, or to the owner of its
+// folder. No other process may learn the command.
 Result<Fd> connect_to(const std::string& path) {
   const Result<sockaddr_un> address = local_address(path);
   if (!address) return address.error();
@@ -68,7 +68,7 @@ Result<Fd> connect_to(const std::string& path) {
   return connection;
 }
 
-// The terminal of the user passes every key on, until this ends.
+// Passes every key of the user's terminal on, for the lifetime of this object.
 class RawTerminal {
  public:
   RawTerminal() {
@@ -92,17 +92,17 @@ void write_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = write(to, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;  // Nobody reads it any more.
+    if (wrote <= 0) return;  // The reader is gone.
     bytes.remove_prefix(static_cast<size_t>(wrote));
   }
 }
 
 class Exec {
  public:
-  // Errors: those of the agent, kUnavailable.
+  // Errors: the agent's own, and kUnavailable.
   Result<void> begin(const proto::TaskRow& task, const std::string& agent_socket,
                      const std::string& command, bool is_terminal);
-  // The exit code, once the command has ended.
+  // The exit code, after the end of the command.
   Result<int> pump();
 
  private:
@@ -122,11 +122,11 @@ class Exec {
   bool is_terminal_ = false;
   Fd agent_;
   Fd signals_;
-  Fd in_;   // of the command, to write to; of a terminal it is `out_`
-  Fd out_;  // to read from
+  Fd in_;   // the command's input; the same as `out_` for a terminal
+  Fd out_;  // the command's output
   Fd err_;
   bool input_ended_ = false;
-  std::string waiting_;  // for the command to read
+  std::string waiting_;  // input that the command has not yet read
 };
 
 Result<Exec::Ends> Exec::make_pipe(bool we_write) {
@@ -246,7 +246,7 @@ void Exec::write_input() {
   in_ = Fd();
 }
 
-// False, and closed: there is no more.
+// False if the stream has ended; it is closed then.
 bool Exec::copy(Fd& from, int to) {
   std::array<char, kChunk> bytes;
   const ssize_t got = read(from.get(), bytes.data(), bytes.size());
@@ -297,8 +297,8 @@ void Exec::take_size() const {
   }
 }
 
-// Where the agent of a task takes commands, by its socket for files. A master on another machine
-// does not say where that is on this one: the agent of this machine does, in its own file.
+// The address at which the task's agent takes commands, next to its socket for files. A master on
+// another machine does not know this agent's path here, so the agent's own file gives it.
 Result<std::string> agent_socket_of(const proto::TaskRow& task, const Masters& masters,
                                     const std::string& agent_dir) {
   const Result<std::optional<ClientKeys>> keys = keys_for(KeyKind::kUser, masters);

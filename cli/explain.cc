@@ -1,5 +1,5 @@
-// proffer explain framework NAME | role PATH | task FRAMEWORK/TASK: why it has no offer, why it has
-// no more, what of it. explain_lines() says it for people.
+// proffer explain framework NAME | role PATH | task FRAMEWORK/TASK: why a framework, role or task
+// waits. explain_lines() writes the text.
 
 #include "cli/explain.h"
 
@@ -33,7 +33,7 @@ std::string agents_text(int64_t count, int64_t all) {
   return text(count, " of ", all, all == 1 ? " agent" : " agents");
 }
 
-// One line for each reason, most agents first.
+// One line per reason; the reason with most agents comes first.
 void add_reasons(const std::vector<HinderedAgents>& hindered, int64_t usable, int64_t agents,
                  Time now, std::vector<std::string>& lines) {
   if (usable > 0) {
@@ -80,7 +80,7 @@ std::string wait_text(const proto::ExplainedWait& wait, Time now) {
               wait.failures == 1 ? " accept launched" : " accepts in a row launched", " nothing");
 }
 
-// The part that the scheduler itself brings about.
+// Hindrances that the scheduler itself causes.
 void add_behaviour(const proto::Explanation& all, std::vector<std::string>& lines) {
   std::string head = "waits";
   for (const proto::ExplainedWait& wait : all.waits) {
@@ -201,7 +201,7 @@ void add_nodes(std::string head, const std::vector<NodeStanding>& nodes,
   }
 }
 
-// What protects it, and what may end it.
+// What protects the task from preemption, and what may preempt it.
 void add_standing(const TaskStanding& standing, Time now, std::vector<std::string>& lines) {
   std::string takes = text(amounts_or_nothing(standing.amounts), " in role ", standing.role.str(),
                            ", band ", to_text(standing.band));
@@ -317,7 +317,7 @@ std::vector<std::string> explain_lines(const proto::ExplainedTask& all) {
   return lines;
 }
 
-// Said of the first asks, as their explanations are.
+// Start forecasts of the first asks, as many as are explained.
 std::vector<std::string> start_lines(const std::vector<proto::PendingRow>& pending) {
   std::vector<std::string> lines;
   for (const proto::PendingRow& row : pending) {
@@ -330,7 +330,7 @@ std::vector<std::string> start_lines(const std::vector<proto::PendingRow>& pendi
 
 namespace {
 
-// Prints the answer of the master, which is a Value in JSON.
+// Prints the master's answer, the JSON form of a Value.
 template <class Value>
 int print_explanation(const std::string& json, Result<Value> (*parse)(std::string_view)) {
   const Result<Value> value = parse(json);
@@ -339,7 +339,7 @@ int print_explanation(const std::string& json, Result<Value> (*parse)(std::strin
   return 0;
 }
 
-// The rest of an explanation should not wait for long: 2 s.
+// Limits the wait for a forecast to 2 s, so that the rest of an explanation is not late.
 constexpr int kForecastAsks = 10;
 
 constexpr std::string_view kExplainUsage = "proffer explain framework|role|task NAME [--json]";
@@ -391,7 +391,7 @@ int run_explain(const Words& words) {
     return {};
   };
   Result<void> told = ask();
-  // An explanation is work for the master; whether the forecast is there is not.
+  // An explanation is costly for the master, so poll the cheap list until the forecast is there.
   if (told && waits_for_forecast(pending)) {
     proto::PendingPage page;
     const std::string own = text(pending.front().framework.str(), "/");

@@ -15,7 +15,7 @@ Result<HttpPlace> FilePlaces::find(const FrameworkId& framework, const AgentId& 
       is_beside_master_ = !keys->has_value();
     }
     if (*is_beside_master_) {
-      // Whatever an agent says of itself, its socket has this name.
+      // An agent's socket must have this name; the address that the agent reports is not trusted.
       if (http_address.starts_with('/') && exec_socket_beside(http_address).empty()) {
         return Error::failed_precondition(text("agent ", quoted(agent.str()),
                                                " states the address ", quoted(http_address),

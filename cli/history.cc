@@ -1,4 +1,4 @@
-// proffer history: ended tasks, and the use of roles by the hour.
+// proffer history: ended tasks, and the hourly use of roles.
 
 #include "cli/history.h"
 
@@ -22,7 +22,7 @@ namespace proffer::cli {
 namespace {
 
 constexpr int64_t kNanosPerHour = hours(1).nanos();
-constexpr int64_t kRowsMax = 1'000'000;  // of an answer; each is in memory
+constexpr int64_t kRowsMax = 1'000'000;  // of one answer, which is held in memory
 
 std::string outcome_of(const proto::TaskStatus& status) {
   if (status.exit_code) return text("exit ", *status.exit_code);
@@ -38,14 +38,14 @@ std::string gap_words(const proto::HistoryGap& gap) {
               gap.lost > 0 ? text(gap.lost, " entries are lost") : "the last entries may be lost");
 }
 
-// Milli-units times seconds as units times hours, with up to three decimals.
+// Converts milli-units times seconds to units times hours, with up to three decimals.
 std::string hours_text(int64_t milli_seconds) { return print_milli(milli_seconds / 3600); }
 
 }  // namespace
 
 std::string bytes_text(const std::optional<int64_t>& bytes) {
   if (!bytes) return "-";
-  // In thousandths of a MiB, to a tenth above one.
+  // In thousandths of a MiB, so that sizes above one MiB get one decimal.
   const int64_t milli = *bytes / 1024 * 1000 / 1024;
   return mebibytes(milli < 1000 ? milli : milli / 100 * 100);
 }
@@ -76,7 +76,7 @@ std::string missing_words(const proto::MasterRow& master) {
 std::vector<RoleHour> by_hour(const std::vector<proto::RoleUse>& uses) {
   std::map<std::pair<Time, RoleName>, ResourceVector> sums;
   for (const proto::RoleUse& use : uses) {
-    // A span never crosses an hour: it is at most a minute, and ends with it.
+    // A use span is at most a minute, and ends with its hour at the latest.
     const int64_t hour = use.from.nanos() / kNanosPerHour * kNanosPerHour;
     sums[{Time::from_nanos(hour), use.role}] += use.seconds;
   }
@@ -177,7 +177,7 @@ int run_history(const Words& words) {
         Error::invalid_argument(text("--limit must be from 1 to ", kRowsMax, ", not ", limit)),
         json);
   }
-  // An hour is many entries of each role.
+  // Each role has many entries per hour.
   const int64_t rows = query.roles ? kRowsMax : limit;
   const Result<HistoryRows> found = fetch_history(*master, query, static_cast<size_t>(rows));
   if (!found) return print_error(found.error(), json);

@@ -37,10 +37,10 @@ class Questions {
     size_t question = 0;
     HttpGet get;
     Clock::time_point until = {};
-    bool is_ready = true;  // for another step
+    bool is_ready = true;  // it can make another step
   };
 
-  // Whether there is one more that may begin later.
+  // Starts connections; true if more questions remain.
   bool begin_further() {
     while (next_ < questions_.size() && open_.size() < bounds_.at_once) {
       const Clock::time_point now = Clock::now();
@@ -58,7 +58,7 @@ class Questions {
     return next_ < questions_.size();
   }
 
-  // Until one of them can go on, or its time is over.
+  // Waits until a connection can make progress, or its timeout ends.
   void wait() {
     std::vector<pollfd> polled;
     Clock::time_point until = open_.front().until;

@@ -45,7 +45,7 @@ Result<std::string> read_token(const std::string& path) {
   return bytes;
 }
 
-// The one that answered comes first. Of one master's addresses the others are as good as unknown.
+// The address that answered comes first. Other addresses of the same master are of no use.
 Masters masters_after_joining(const JoinToken& token, const Address& answered) {
   if (!token.several) return {answered};
   Masters masters = token.masters;
@@ -53,8 +53,8 @@ Masters masters_after_joining(const JoinToken& token, const Address& answered) {
   return masters;
 }
 
-// Tries each address of the token. An answer that was lost on its way is asked for with the new
-// key: if that is served, it was registered.
+// Tries each address of the token. If an answer was lost, a call with the new key shows whether the
+// key was registered.
 Result<Address> register_key(const JoinToken& token, const KeyPair& own) {
   const Result<KeyPair> once = key_pair_of(token.secret_key);
   if (!once) return once.error();
@@ -115,7 +115,7 @@ int run_join_token(const Words& words) {
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
 
-  // The master learns the public half only.
+  // The master gets only the public half.
   const KeyPair once = make_key_pair();
   const Result<CallResult> answer =
       call(*master, "join_token",
@@ -163,7 +163,7 @@ int run_join(const Words& words) {
   const Result<JoinToken> token = parse_join_token(*given);
   if (!token) return usage_error(token.error(), json);
 
-  // Looked at first: the token can be used only once.
+  // Check the path first: the token can be used only once.
   const Result<std::string> path = membership_file(token->kind);
   if (!path) return print_error(path.error(), json);
   if (!replace && access(path->c_str(), F_OK) == 0) {

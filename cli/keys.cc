@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::string_view kKeysUsage = "proffer keys init|list|rotate|revoke";
 
-// This many characters of a key are printed: enough to find it again.
+// Prints this many characters of a key: enough to recognise it.
 std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
 
 // The owner of the folder runs the master.
@@ -115,7 +115,7 @@ int list(const Words& words) {
   return 0;
 }
 
-// Two rotations at once could each register a successor, and one would keep the wrong one. The lock
+// Without the lock, two rotations could each register a successor, and keep the wrong one. The lock
 // lasts until its descriptor is closed.
 Result<Fd> lock_folder(const std::string& folder) {
   Fd held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -140,7 +140,7 @@ Result<Membership> read_member(KeyKind kind) {
                      : "to rotate the key of this machine's agent, add --agent");
 }
 
-// Afterwards the successor is the key of `member`. After an error the old key is still valid.
+// On success the successor is the key of `member`. After an error the old key is still valid.
 Result<void> replace_key(Membership& member, const Masters& masters) {
   if (!member.successor) {
     member.successor = make_key_pair();
@@ -150,7 +150,7 @@ Result<void> replace_key(Membership& member, const Masters& masters) {
       call(masters, member.keys, "key_rotate",
            proto::key_rotate_call_json({.key = member.successor->public_key}));
   if (!registered) {
-    // The answer may have been lost, and a running agent may have used the successor since.
+    // The answer may have been lost, and a running agent may already have used the successor.
     const ClientKeys next{.own = *member.successor, .server = member.keys.server};
     if (!is_known(masters, next, seconds(2))) return registered.error();
   }
@@ -188,7 +188,7 @@ int rotate(const Words& words) {
   if (!member) return print_error(member.error(), json);
   const Result<Fd> lock = lock_folder(std::filesystem::path(*path).parent_path().string());
   if (!lock) return print_error(lock.error(), json);
-  member = read_member(kind);  // It may have changed before the lock.
+  member = read_member(kind);  // The file may have changed before the lock was taken.
   if (!member) return print_error(member.error(), json);
   Result<Masters> masters = member->masters;
   if (!master_flag.empty()) masters = master_address(master_flag);

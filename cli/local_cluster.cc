@@ -1,5 +1,5 @@
-// Daemons say in their address.json where they are; start waits for that, and for the master to
-// have all agents.
+// Daemons write their addresses to address.json. start() waits for these files, and until the
+// master knows all agents.
 
 #include "cli/local_cluster.h"
 
@@ -25,7 +25,7 @@ constexpr Duration kPoll = milliseconds(10);
 constexpr int64_t kFirstPort = 31'000;
 constexpr int64_t kPortsEach = 100;
 
-// One member of what a daemon wrote once it served.
+// One member of a daemon's address.json.
 std::optional<std::string> address_of(const std::string& dir, const std::string& name) {
   std::ifstream file(dir + "/address.json");
   if (!file) return std::nullopt;

@@ -1,4 +1,4 @@
-// proffer logs: finds the task by its name, then reads from its agent.
+// proffer logs: looks up a task by name, and reads its output from its agent.
 
 #include <cstdio>
 

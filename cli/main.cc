@@ -1,4 +1,5 @@
-// proffer: one program for people. A command is a function here, or a program of its own beside it.
+// proffer: the command line program. A command is a function here, or a separate program beside
+// this one.
 
 #include <cstdio>
 #include <exception>
@@ -21,7 +22,7 @@ using namespace proffer::cli;
 
 struct Command {
   std::string_view name;
-  int (*run)(const Words&);  // null: becomes proffer-<name>
+  int (*run)(const Words&);  // null: runs proffer-<name>
   std::string_view what;
   bool has_verbs = false;
 };
@@ -94,10 +95,10 @@ void print_usage(std::FILE* where) {
       where);
 }
 
-// A command line: `options` are the words before the command.
+// A command line; `options` are the arguments before the command.
 struct Split {
   Words options = {};
-  std::string command = {};  // empty: there is none
+  std::string command = {};  // may be empty
   Words rest = {};
 };
 
@@ -139,7 +140,7 @@ int command_line(int argc, char** argv) {
   std::vector<std::string_view> known;
   for (const Command& command : kCommands) {
     if (command.name == name) {
-      // Options before the command are options of the command, or of its verb.
+      // Options before the command belong to the command or its subcommand.
       Words words = rest;
       const bool behind_verb = command.has_verbs && !rest.empty() && !rest[0].starts_with("-");
       words.insert(words.begin() + (behind_verb ? 1 : 0), options.begin(), options.end());
@@ -168,7 +169,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     code = print_error(Error::internal(e.what()), false);
   }
-  // The kernel frees the rest: a command may have kept threads (cli/run.cc).
+  // The kernel frees the rest: a command may still have threads (cli/run.cc).
   std::fflush(nullptr);
   _exit(code);
 }

@@ -39,7 +39,7 @@ Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& 
 }
 
 bool is_known(const Masters& master, const ClientKeys& keys, Duration timeout) {
-  // The key of an agent may not call it.
+  // An agent's key may not call it.
   const Result<CallResult> answer = call(master, keys, "status", "", timeout);
   return answer || answer.error().code() == ErrorCode::kPermissionDenied;
 }

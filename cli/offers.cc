@@ -32,7 +32,7 @@ int run_offers(const Words& words) {
     print_json(proto::offers_json(*rows));
     return 0;
   }
-  // Ages are by the master's clock.
+  // Ages are relative to the master's clock.
   const Result<CallResult> answer = call(*master, "status", "");
   if (!answer) return print_error(answer.error(), false);
   const Result<proto::MasterStatus> status = proto::parse_status(answer->json);

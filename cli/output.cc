@@ -10,14 +10,14 @@
 namespace proffer::cli {
 namespace {
 
-// Columns that a terminal needs; continuation bytes of UTF-8 take none.
+// Width in terminal columns; UTF-8 continuation bytes have none.
 size_t width(std::string_view cell) {
   return static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-// tenths/10 with one decimal, or none if it is whole.
+// tenths/10 with one decimal, or without decimals if it is whole.
 std::string one_decimal(int64_t tenths) {
   if (tenths % 10 == 0) return std::to_string(tenths / 10);
   return text(tenths / 10, ".", tenths % 10);

@@ -1,5 +1,5 @@
-// One thread polls all transfers. A task's agent is looked up at the master only when the place
-// where it was is not known or did not answer.
+// One thread polls all transfers. It asks the master for a task's agent only if the last known
+// place is empty or does not answer.
 
 #include "cli/output_streams.h"
 
@@ -41,17 +41,17 @@ using Clock = std::chrono::steady_clock;
 struct Transfer {
   FrameworkId framework = {};
   TaskId task = {};
-  AgentId agent = {};  // where it was read from last; may be empty: not known
+  AgentId agent = {};  // read last from this one; empty if not known
   OutputStreams::Stream stream = OutputStreams::Stream::kStdout;
-  uint64_t offset = 0;  // what has been written
+  uint64_t offset = 0;  // bytes already written
   int tries_after_end = 0;
-  std::optional<HttpGet> get = {};  // none while it waits for its next try
+  std::optional<HttpGet> get = {};  // empty while it waits for its next try
 };
 
 struct Followed {
   FrameworkId framework = {};
   TaskId task = {};
-  AgentId agent = {};             // may be empty: not known
+  AgentId agent = {};             // empty if not known
   std::string http_address = {};  // likewise
 };
 
@@ -69,14 +69,14 @@ struct OutputStreams::Impl {
   std::condition_variable idle;
   std::deque<Followed> waiting;  // guarded by mutex
   std::set<TaskId> ended;        // guarded by mutex
-  size_t unfinished = 0;         // guarded by mutex: tasks asked for
+  size_t unfinished = 0;         // guarded by mutex: tasks with a stream
   bool ending = false;           // guarded by mutex
 
-  std::vector<std::unique_ptr<Transfer>> transfers;  // of the thread
-  std::vector<std::unique_ptr<Transfer>> broken;     // of the thread: to be tried again,
-  Clock::time_point again_at = {};                   // of the thread: at this time
-  std::map<TaskId, int> open;                        // of the thread: streams by task
-  FilePlaces places;                                 // of the thread
+  std::vector<std::unique_ptr<Transfer>> transfers;  // used by the thread only
+  std::vector<std::unique_ptr<Transfer>> broken;     // used by the thread only: waiting for a retry
+  Clock::time_point again_at = {};                   // used by the thread only: time of the retry
+  std::map<TaskId, int> open;                        // used by the thread only: streams by task
+  FilePlaces places;                                 // used by the thread only
   std::thread thread;
 
   void drive();
@@ -110,7 +110,7 @@ void OutputStreams::Impl::wait_for_any() {
     polled.push_back({.fd = transfer->get->fd(), .events = transfer->get->events(), .revents = 0});
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(again_at - Clock::now());
-  // Without anything broken there is nothing to do before one of them says so.
+  // Without broken transfers, wait until a descriptor is ready.
   poll(polled.data(), polled.size(),
        broken.empty() ? -1 : std::max(0, static_cast<int>(left.count())));
   uint64_t count = 0;
@@ -173,7 +173,7 @@ void OutputStreams::Impl::try_again() {
   }
 }
 
-// Where the agent of a task serves its files; it may have moved since the last try.
+// Where the task's agent serves its files; it may have moved since the last try.
 Result<HttpPlace> OutputStreams::Impl::find_agent(Transfer& transfer) {
   const proto::TaskQuery query{
       .prefix = transfer.framework.str() + "/" + transfer.task.str(), .ended = true, .limit = 1};

@@ -12,8 +12,8 @@
 namespace proffer::cli {
 namespace {
 
-// For 8 s: a forecast begins at most 3 s after it is asked for, as a rule, and takes a second or
-// two.
+// Limits the wait to 8 s: a forecast usually begins at most 3 s after its request, and takes a
+// second or two.
 constexpr int kAsksMax = 40;
 constexpr std::chrono::milliseconds kAskEvery(200);
 

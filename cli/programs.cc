@@ -38,9 +38,9 @@ Error become(std::string_view name, const std::vector<std::string>& words) {
 
 namespace {
 
-constexpr int kGivenFd = 3;  // of kGivenFile
+constexpr int kGivenFd = 3;  // the descriptor of kGivenFile
 
-// A file in memory with this content, to be read from its beginning.
+// A file in memory with this content, positioned at its beginning.
 Result<Fd> file_in_memory(std::string_view content) {
   Fd file(::memfd_create("given", MFD_CLOEXEC));
   while (file.get() >= 0 && !content.empty()) {
@@ -55,11 +55,11 @@ Result<Fd> file_in_memory(std::string_view content) {
   return file;
 }
 
-// The new process: only calls that are safe between fork and exec.
+// Runs in the new process, so it uses only calls that are safe between fork and exec.
 [[noreturn]] void execute(char* const* argv, int output, int file, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != parent) ::_exit(127);
-  // Out of the way first: each of the two may have the number of the other's place.
+  // Copy both first: each may have the number that the other one needs.
   const int out = ::fcntl(output, F_DUPFD_CLOEXEC, kGivenFd + 1);
   const int given = ::fcntl(file, F_DUPFD_CLOEXEC, kGivenFd + 1);
   ::dup2(out, STDOUT_FILENO);
@@ -68,7 +68,7 @@ Result<Fd> file_in_memory(std::string_view content) {
   ::_exit(127);
 }
 
-// Until the other end is closed; false at the deadline.
+// Reads until the other end is closed; false at the deadline.
 bool read_until(int fd, std::chrono::steady_clock::time_point deadline, std::string& output) {
   char buffer[65'536];
   while (true) {

@@ -19,7 +19,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// The first word of `text`, which begins behind it afterwards.
+// Removes the first word from `text` and returns it.
 std::string_view next_word(std::string_view& text) {
   text = without_blanks(text);
   const std::string_view word = text.substr(0, text.find_first_of(" \t\r"));
@@ -35,7 +35,7 @@ std::string filled(std::string_view text, const std::map<std::string_view, std::
     if (end == std::string_view::npos) break;
     const auto value = values.find(text.substr(begin + 2, end - begin - 2));
     out += text.substr(0, begin);
-    // Of another program, if not ours.
+    // An unknown name may belong to another program's templates, and is kept.
     out += value == values.end() ? text.substr(begin, end + 1 - begin) : value->second;
     text.remove_prefix(end + 1);
   }

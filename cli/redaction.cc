@@ -32,9 +32,9 @@ bool names_secret(std::string_view name) {
   return low == "pwd" || low == "pass";
 }
 
-// Where the value ends that begins at `at`.
+// The end of the value that begins at `at`.
 size_t end_of_value(std::string_view text, size_t at) {
-  // A quote within a text of JSON.
+  // An escaped quote inside JSON.
   if (text.substr(at).starts_with("\\\"")) {
     const size_t end = text.find("\\\"", at + 2);
     return end == text.npos ? text.size() : end + 2;
@@ -49,9 +49,9 @@ size_t end_of_value(std::string_view text, size_t at) {
   return std::min(end + 1, text.size());
 }
 
-// Behind a name: where its value begins; npos: it has none.
+// The beginning of the value after a name; npos if the name has no value.
 size_t value_after(std::string_view text, size_t at, bool is_option) {
-  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;  // "NAME":
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;  // the quote of "NAME":
   size_t next = text.find_first_not_of(" \t", at);
   if (next == text.npos) return text.npos;
   if (text[next] == '=' || text[next] == ':') {
@@ -61,7 +61,7 @@ size_t value_after(std::string_view text, size_t at, bool is_option) {
   return is_option && next > at && text[next] != '-' && text[next] != '\n' ? next : text.npos;
 }
 
-// Of "Authorization: SCHEME VALUE": where the value begins, and where the line or its quote ends.
+// For "Authorization: SCHEME VALUE": the beginning of the value, and the end of its line or quote.
 std::pair<size_t, size_t> authorization_after(std::string_view text, size_t at) {
   size_t scheme = value_after(text, at, false);
   if (scheme == text.npos) return {text.npos, text.npos};
@@ -71,7 +71,7 @@ std::pair<size_t, size_t> authorization_after(std::string_view text, size_t at) 
   return {space < end ? space + 1 : scheme, end};
 }
 
-// "user:password" of scheme://user:password@host.
+// Removes "user:password" from scheme://user:password@host.
 std::string without_users_of_urls(std::string_view text) {
   std::string out;
   size_t copied = 0;
@@ -87,8 +87,8 @@ std::string without_users_of_urls(std::string_view text) {
   return out;
 }
 
-// Where a value of an environment file ends, as systemd reads it: quotes and a backslash before the
-// end of a line go on in the next one.
+// The end of a value in an environment file, by systemd's rules: inside quotes, and after a
+// backslash at the end of a line, the value continues on the next line.
 size_t end_of_assignment(std::string_view text, size_t at) {
   char quote = 0;
   for (; at < text.size(); ++at) {

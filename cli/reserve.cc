@@ -1,4 +1,4 @@
-// proffer reserve and unreserve: parts of an agent that only one role may use.
+// proffer reserve and unreserve: resources of an agent that only one role may use.
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -46,7 +46,7 @@ int change(const Words& words, bool is_unreserve) {
   if (!parsed_role) return usage(parsed_role.error());
   proto::ReserveCall part{.agent = AgentId(agent), .role = *parsed_role};
   if (resources) {
-    if (trimmed(*resources).empty()) {  // As a variable that is not set.
+    if (trimmed(*resources).empty()) {  // for example, a shell variable that is not set
       Error error = Error::invalid_argument("RESOURCES is empty");
       return usage(is_unreserve
                        ? std::move(error).with_hint("leave it out to mean all")

@@ -1,4 +1,4 @@
-// proffer role: what roles are owed, what they use, and how to change it.
+// proffer role: the entitlements and use of roles, and how to change them.
 
 #include <functional>
 #include <map>

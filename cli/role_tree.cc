@@ -36,7 +36,7 @@ Table role_list(const std::vector<proto::RoleRow>& rows) {
 }
 
 Table role_tree(const std::vector<proto::RoleRow>& rows) {
-  // By their parts, so that "eng/ads" comes behind "eng" and before "eng-2".
+  // Sorts by path components: "eng/ads" comes after "eng" and before "eng-2".
   std::map<std::vector<std::string>, const proto::RoleRow*> tree;
   const auto parts_of = [](const RoleName& role) {
     std::vector<std::string> parts;

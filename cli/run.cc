@@ -1,5 +1,5 @@
-// proffer run: a framework of one ask. Its tasks' output is streamed from their agents; its exit
-// code is theirs.
+// proffer run: a framework with one ask. It streams its tasks' output from their agents, and ends
+// with their exit code.
 
 #include <csignal>
 #include <cstdio>
@@ -48,7 +48,7 @@ std::string user_name() {
   return user != nullptr && *user != '\0' ? user : text("uid-", static_cast<int64_t>(getuid()));
 }
 
-// What ended well has 0, a command its own code, a signal 128 and its number as in a shell.
+// 0 for success, a command's own exit code, or 128 plus the signal number as in a shell.
 int exit_code_of(const proto::TaskStatus& status) {
   if (status.state == proto::TaskState::kFinished) return 0;
   if (status.exit_code && *status.exit_code != 0) return *status.exit_code & 0xFF;
@@ -92,18 +92,19 @@ class Run {
   sdk::Scheduler scheduler_;
   OutputStreams streams_;
   int64_t launched_ = 0;
-  int64_t wanted_ = 0;  // not yet launched
+  int64_t wanted_ = 0;  // tasks not yet launched
   std::set<TaskId> live_;
   struct Place {
     AgentId agent = {};
     std::string http_address = {};
   };
-  std::map<TaskId, Place> places_;  // of their agents, until they run
+  std::map<TaskId, Place> places_;  // places of tasks that do not run yet
   std::set<TaskId> followed_;
   int exit_code_ = 0;
   bool connected_ = false;
   bool ending_ = false;
-  std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;  // lines, with a count
+  // incomplete lines, if several tasks run
+  std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;
 };
 
 int Run::go() {
@@ -113,7 +114,7 @@ int Run::go() {
   scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
   scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
   scheduler_.on_refused([this](const Error& error) { finish(error); });
-  // A terminal that is closed ends the tasks as Ctrl-C does.
+  // Closing the terminal ends the tasks, as Ctrl-C does.
   scheduler_.on_signal(SIGHUP, [this] { scheduler_.stop(128 + SIGHUP); });
   scheduler_.after(kConnectTimeout, [this] {
     if (connected_) return;
@@ -177,14 +178,14 @@ void Run::on_update(const proto::TaskStatus& status) {
       (status.reason == proto::TaskReason::kOfferNotValid ||
        status.reason == proto::TaskReason::kAgentNotAvailable ||
        status.reason == proto::TaskReason::kGangIncomplete)) {
-    ++wanted_;  // The offer was gone before the answer arrived: nothing has run.
+    ++wanted_;  // The offer had ended before the answer arrived: no task has run.
     if (wanted_ % options_.ask.gang == 0) declare();
     return;
   }
   tell("ended", status);
   const int code = exit_code_of(status);
   if (exit_code_ == 0) exit_code_ = code;
-  // A command that has ended by itself has said why, or its code does.
+  // A command that ends by itself explains its end by its output or exit code.
   const bool says_why = status.state == proto::TaskState::kFinished ||
                         status.reason == proto::TaskReason::kCommandExited;
   if (!says_why && !options_.json) {
@@ -228,7 +229,8 @@ void Run::tell(std::string_view event, const proto::TaskStatus& status) {
   print_json(proto::json_line(members));
 }
 
-// Of one task as it comes; of several line by line, with the task's name before each.
+// Writes output of a single task as it arrives; output of several tasks by line, each with the
+// task's name.
 void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
   const bool to_stdout = stream == OutputStreams::Stream::kStdout;
   std::FILE* file = to_stdout || options_.json ? stdout : stderr;
@@ -255,7 +257,7 @@ void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_vi
   std::fflush(file);
 }
 
-// The last lines of tasks that ended without a newline.
+// Writes last lines that have no newline.
 void Run::flush_partial_lines() {
   for (const auto& [key, line] : partial_) {
     if (line.empty()) continue;
@@ -264,12 +266,12 @@ void Run::flush_partial_lines() {
   }
 }
 
-// An amount of an option into the ask, or the error with the option's name.
+// Parses an option's amount into the ask; an error names the option.
 Result<void> set_amount(ResourceVector* shape, ResourceKind kind, const std::string& value) {
   if (value.empty()) return {};
   Result<Resources> parsed = parse_resources(text(to_text(kind), ":", value));
   if (!parsed) {
-    // Its message begins with the kind, as the option does.
+    // The parser's message begins with the kind, which is also the option's name.
     return Error(parsed.error().code(), text("--", parsed.error().message()))
         .with_hint(parsed.error().hint());
   }
@@ -497,8 +499,8 @@ int run_run(const Words& words) {
     options.kill_signal = *parsed;
   }
   options.command = shell_command(command);
-  // Kept to the end of the process, which begins when all has been said: to take its connections
-  // and threads down one by one would take a third of a short command's time.
+  // Never destroyed: the process ends now, and closing its connections and threads one by one would
+  // take a third of a short command's time.
   static Run& run = *new Run(std::move(options));
   return run.go();
 }

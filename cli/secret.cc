@@ -1,5 +1,5 @@
 // proffer secret: values that tasks get when they start. A value comes from standard input or a
-// file and never from an argument, which other users of the machine could read.
+// file, never from an argument, which other users of the machine could read.
 
 #include <array>
 #include <cerrno>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kSecretUsage = "proffer secret set|list|remove";
 
-// What is typed is not shown.
+// Turns the terminal's echo off for the lifetime of this object.
 class WithoutEcho {
  public:
   WithoutEcho() : changed_(tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -52,7 +52,7 @@ Error too_large() {
       .with_hint("encrypt large files yourself, and store the encryption key as the secret");
 }
 
-// Until its end, or of a terminal one line.
+// Reads to the end of the file, or one line from a terminal.
 Result<std::string> read_value(int file, std::string_view name, bool is_line) {
   std::string value;
   std::array<char, 4096> part = {};
@@ -77,7 +77,7 @@ Result<std::string> value_of_input() {
   }
   Result<std::string> value = read_value(STDIN_FILENO, "standard input", is_terminal);
   if (is_terminal) print_line("", stderr);
-  // echo and people end a line.
+  // `echo` and people end a value with a newline, which is not part of it.
   if (value && value->ends_with('\n')) value->pop_back();
   return value;
 }

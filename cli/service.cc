@@ -1,6 +1,6 @@
-// proffer service: apps that run until they are stopped. `run` and `scheduler` are programs of
-// their own (proffer-service); the other verbs ask the scheduler of the framework `service` through
-// the master: Client::ask.
+// proffer service: apps that run until they are stopped. `run` and `scheduler` are separate
+// programs (proffer-service). The other subcommands call the scheduler of the framework `service`
+// through the master: Client::ask.
 
 #include <algorithm>
 #include <cerrno>
@@ -31,7 +31,8 @@ namespace {
 
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
 constexpr size_t kFileBytesMax = kRelayedBytesMax;
-constexpr int64_t kVersionMax = int64_t{1} << 53;  // as far as every reader of JSON counts
+// the largest integer that every JSON reader can represent
+constexpr int64_t kVersionMax = int64_t{1} << 53;
 
 struct ServiceFlags {
   std::string master = {};
@@ -50,10 +51,10 @@ void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
   arguments.option("--timeout", &common->timeout, "maximum wait (default 5m)");
 }
 
-// Whether an app is as it was asked to be. Errors: it never will be.
+// Whether the app is in its requested state. An error means that it never will be.
 using IsDone = Result<bool> (*)(const Result<proto::ServiceStatusPage>&);
 
-// Asks again until `done` says so of each app, telling what is waited for when that changes.
+// Polls until `done` holds for each app. Prints what it waits for when that changes.
 Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
                         std::vector<std::string> apps, IsDone done) {
   const Result<Duration> timeout = parse_duration(common.timeout);
@@ -61,7 +62,7 @@ Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout->millis());
   const bool is_one = apps.size() == 1;
-  std::map<std::string, std::string> told;  // by app
+  std::map<std::string, std::string> told;  // last message by app
   while (true) {
     for (auto app = apps.begin(); app != apps.end();) {
       const Result<proto::ServiceStatusPage> page = client.status(*app);
@@ -96,8 +97,8 @@ Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
   }
 }
 
-// What cannot be reached is not waited for: it has been replaced. An update that is held goes on
-// when somebody says so.
+// An unreachable instance does not count: it has been replaced. A canary or paused update waits for
+// an operator, so only its instances must be ready.
 Result<bool> is_as_wanted(const Result<proto::ServiceStatusPage>& page) {
   if (page && (page->app.state == "canary" || page->app.state == "paused")) {
     return page->app.ready == page->app.instances;
@@ -108,7 +109,7 @@ Result<bool> is_as_wanted(const Result<proto::ServiceStatusPage>& page) {
   return here == page->app.instances;
 }
 
-// A canary is there when it is ready: the rest is somebody's to say.
+// A canary is complete when it is ready: promotion is the operator's decision.
 Result<bool> is_updated(const Result<proto::ServiceStatusPage>& page) {
   if (!page) return false;
   const proto::ServiceAppRow& app = page->app;
@@ -134,7 +135,7 @@ Result<bool> is_gone(const Result<proto::ServiceStatusPage>& page) {
   return !page && page.error().code() == ErrorCode::kNotFound;
 }
 
-// Asks for a change, says what was done, and waits if that was asked.
+// Requests a change, prints the result, and waits if --wait is given.
 int change(const ServiceFlags& common, const proto::ServiceCall& what, IsDone done) {
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -199,7 +200,7 @@ int apply(const Words& words) {
   return change(common, {.verb = "apply", .file = *file}, is_updated);
 }
 
-// Nothing, or a version's number.
+// A version's number, or 0 if the option is empty.
 Result<uint64_t> parse_version(const std::string& given) {
   if (given.empty()) return uint64_t{0};
   const Result<int64_t> version = parse_whole("VERSION", given, 1, kVersionMax);
@@ -256,7 +257,7 @@ int promote(const Words& words) {
                          "proffer service promote web --wait", is_updated);
 }
 
-// What the scheduler says to `what`, printed as it is with --json.
+// Prints the scheduler's answer to `what`; with --json unchanged.
 template <class Value>
 int picture(const ServiceFlags& common, const proto::ServiceCall& what,
             Result<Value> (*parse)(std::string_view), auto&& print) {
@@ -321,7 +322,7 @@ void print_plan(const proto::ServicePlan& plan) {
   if (plan.further > 0) print_line(text("and ", plan.further, " more keys"));
 }
 
-// And what a simulation of the cluster says of them.
+// Prints the plans, and the forecast of a simulation of the cluster.
 void print_plans(const ServiceFlags& common, const std::vector<proto::ServicePlan>& plans) {
   for (const proto::ServicePlan& plan : plans) print_plan(plan);
   const Result<Masters> master = master_address(common.master);
@@ -394,9 +395,8 @@ int stop(const Words& words) {
   return change(common, {.verb = "stop", .app = app}, is_gone);
 }
 
-// The scheduler's answer, or what the master knows if the scheduler is away: then a warning is
-// printed, and the exit code is as if nothing was known. Nothing if neither knows; `status` is the
-// exit code.
+// The scheduler's answer, or the master's view if the scheduler is away: then a warning is printed,
+// and `status` is the exit code of an error. Empty if neither answers.
 template <class Rows>
 std::optional<Rows> or_unattended(Result<Rows> asked, auto&& ask_master, bool json, int* status) {
   *status = 0;
@@ -414,7 +414,7 @@ std::optional<Rows> or_unattended(Result<Rows> asked, auto&& ask_master, bool js
   return *std::move(unattended);
 }
 
-// How many instances are wanted, for people.
+// The number of wanted instances, as text.
 std::string wanted(const proto::ServiceAppRow& row) {
   return row.state == "unattended" ? "?" : std::to_string(row.instances);
 }
@@ -502,7 +502,7 @@ int show(const Words& words) {
 
 struct Verb {
   std::string_view name;
-  int (*run)(const Words&);  // null: of proffer-service
+  int (*run)(const Words&);  // null: run by proffer-service
   std::string_view what;
 };
 

@@ -17,7 +17,7 @@ constexpr Duration kAnswersIn = seconds(10);
 constexpr Duration kPause = milliseconds(500);
 constexpr int kPagesTries = 10;
 
-// All pages of an answer, one after the other: `take` keeps a page.
+// Reads all pages of an answer one by one; `take` collects a page.
 template <class Page>
 Result<void> read_pages(const ServiceClient& client, proto::ServiceCall call,
                         Result<Page> (*parse)(std::string_view), auto&& take) {
@@ -144,7 +144,7 @@ Result<proto::ServiceStatusPage> ServiceClient::status(const std::string& app) c
   std::map<TaskId, proto::TaskRow> told;
   for (proto::ServiceInstanceRow& row : all.instances) {
     if (!row.host.empty() && !row.ports.empty()) continue;
-    // One that has not told its ports yet, or that a scheduler of an earlier version launched.
+    // The app has not reported its ports yet, or a scheduler of an earlier version launched it.
     if (told.empty()) told = tasks(app);
     const auto task = told.find(row.task);
     if (task == told.end()) continue;
@@ -215,7 +215,7 @@ Result<proto::ServersPage> ServiceClient::servers(const std::vector<std::string>
                                                   const std::string& seen, Duration wait) const {
   proto::ServersPage all;
   bool is_one_version = false;
-  // Something may change between two pages: then they are read again, without waiting.
+  // If the state changes between two pages, all pages are read again at once.
   for (int tries = 0; !is_one_version; ++tries) {
     if (tries == kPagesTries) {
       return Error::unavailable("the list of servers changes too fast to be read page by page")
@@ -266,7 +266,7 @@ Result<proto::ServersPage> ServersFollower::next(Duration wait) {
   Result<proto::ServersPage> page =
       client_.servers(apps_, seen_, seen_.empty() ? Duration() : wait);
   const bool has_changed = page && std::exchange(seen_, page->version) != page->version;
-  // Nobody who answers at once, as a busy scheduler does, is asked without a pause.
+  // A busy scheduler answers at once; pause before the next call.
   if (!has_changed) std::this_thread::sleep_until(paced);
   return page;
 }

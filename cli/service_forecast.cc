@@ -12,7 +12,7 @@
 namespace proffer::cli {
 namespace {
 
-// A cluster of 1,000 agents takes seconds.
+// A simulation of 1,000 agents takes seconds.
 constexpr Duration kForecastTimeMax = minutes(2);
 
 const proto::LiveFramework* find_framework(const proto::LiveSnapshot& live, const FrameworkId& id) {
@@ -77,7 +77,7 @@ Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const Framework
     std::erase_if(live.tasks, [&](const proto::LiveTask& task) {
       if (task.framework != id || !is_instance_of(task.task, plan.app)) return false;
       if (task.ask != wanted.ask.name || wanted.ask.count == 0) return true;
-      --wanted.ask.count;  // It is there already.
+      --wanted.ask.count;  // It runs already.
       return false;
     });
     wanted.framework = id;

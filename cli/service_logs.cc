@@ -1,4 +1,4 @@
-// proffer service logs: of an app's instances, the one that failed last, or all that run.
+// proffer service logs: the output of the instance that failed last, or of all running instances.
 
 #include <chrono>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 
-// Instances of an app of that name that another user had before: its owner is another one now.
+// Removes instances of a former app with this name that belonged to another user.
 void forget_former_owners(const Result<proto::ServiceStatusPage>& page,
                           std::vector<proto::TaskRow>& rows) {
   if (!page || page->app.owner.empty()) return;
@@ -39,7 +39,7 @@ bool has_failed(const proto::TaskRow& row) {
   return row.state == proto::TaskState::kFailed || row.state == proto::TaskState::kFinished;
 }
 
-// The one that failed last; if none did, of those that run, or ran, the one launched last.
+// The instance that failed last; if none failed, the one that was launched last.
 const proto::TaskRow* choose(const std::vector<proto::TaskRow>& rows) {
   const proto::TaskRow* chosen = nullptr;
   for (const proto::TaskRow& row : rows) {
@@ -78,7 +78,7 @@ int show_last(const Masters& master, const std::vector<proto::TaskRow>& rows) {
   return 0;
 }
 
-// Whole lines, each behind the name of its instance.
+// Writes whole lines, each with the name of its instance.
 class Lines {
  public:
   void write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
@@ -104,7 +104,7 @@ class Lines {
   std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;
 };
 
-// Until it is interrupted, or the app is gone.
+// Follows until it is interrupted or the app is gone.
 int follow_all(const Masters& master, const FrameworkId& framework, const std::string& app) {
   Lines lines;
   OutputStreams streams(
@@ -130,7 +130,7 @@ int follow_all(const Masters& master, const FrameworkId& framework, const std::s
         streams.ended(task);
         return true;
       });
-      // Between two instances an app has none.
+      // Between two instances, an app has no task.
       const ServiceClient client(master, framework.str());
       if (here.empty() && is_app_gone(client.status(app))) break;
     }

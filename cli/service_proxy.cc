@@ -1,5 +1,5 @@
-// proffer service proxy: follows apps, and writes the configuration of a proxy when their servers
-// change. Nothing is taken away because a scheduler or a master does not answer.
+// proffer service proxy: follows apps, and writes a proxy's configuration when their servers
+// change. If a scheduler or a master does not answer, no server is removed.
 
 #include <cerrno>
 #include <chrono>
@@ -27,32 +27,32 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A command that failed, or a text that the check refused, is tried again so much later.
+// Retry interval after a failed command or a text that the check refused.
 constexpr Duration kTryAgain = seconds(1);
 constexpr auto kCheckAgain = std::chrono::seconds(30);
-// Between two reloads, in which changes add up: one that is told while the proxy still begins anew
-// because of the last may be lost (haproxy), and servers that leave stay in use.
+// Minimum time between reloads; changes within it are combined. haproxy may lose a reload that
+// arrives while the last one is in progress, and keep old servers in use.
 constexpr auto kBetweenReloads = std::chrono::milliseconds(500);
 
-// A shell command line; $PROFFER_PROXY_FILE names the file.
+// Runs a shell command line with $PROFFER_PROXY_FILE set to the file.
 bool run_command(const std::string& command, const std::string& file) {
   ::setenv("PROFFER_PROXY_FILE", file.c_str(), 1);
-  return std::system(command.c_str()) == 0;  // NOLINT(cert-env33-c): it is the user's own
+  return std::system(command.c_str()) == 0;  // NOLINT(cert-env33-c): the user gave this command
 }
 
-// The proxy's file: replaced as a whole by a text that the check has accepted, after which the
-// command runs until it has succeeded once.
+// The proxy's file. A text replaces it as a whole after the check accepts it; then the command runs
+// until it has succeeded once.
 class ProxyFile {
  public:
   ProxyFile(std::string path, std::string check, std::string command)
       : path_(std::move(path)), check_(std::move(check)), command_(std::move(command)) {}
 
-  // The last text was not put, or the command has failed: put() is to be called again soon.
+  // The last text was not written, or the command failed: call put() again soon.
   bool is_behind() const { return is_behind_; }
   bool has(const std::string& text) const { return text_ == text && !is_behind_; }
 
-  // Errors: kUnavailable, the disk; kFailedPrecondition, the check or the command. The file is as
-  // it was, but after a failure of the command.
+  // Errors: kUnavailable for the disk; kFailedPrecondition for the check or the command. After an
+  // error the file is unchanged, unless the command failed.
   Result<void> put(const std::string& text) {
     is_behind_ = true;
     if (text_ != text) {
@@ -87,7 +87,7 @@ class ProxyFile {
     }
     refused_.reset();
     std::error_code error;
-    // As somebody has set them for the file that is there.
+    // Keep the owner and mode that someone has set on the file.
     const std::filesystem::file_status before = std::filesystem::status(path_, error);
     if (!error && std::filesystem::exists(before)) {
       std::filesystem::permissions(next, before.permissions(), error);
@@ -106,7 +106,7 @@ class ProxyFile {
   const std::string path_;
   const std::string check_;
   const std::string command_;
-  std::optional<std::string> text_;  // that is there because of us
+  std::optional<std::string> text_;  // the last text that this process wrote
   bool must_tell_ = false;           // the command has not succeeded since
   bool is_behind_ = false;
   std::optional<std::string> refused_;
@@ -134,7 +134,7 @@ Result<ProxyTemplate> read_template(const std::string& path, const std::string& 
   return made;
 }
 
-// To standard error, if it is not what was said last; an empty one is not said.
+// Writes to standard error if `trouble` is not empty and differs from the last message.
 void warn(const std::string& trouble, std::string& told) {
   if (!trouble.empty() && trouble != told) {
     print_warning_text(printable(trouble));

@@ -1,4 +1,4 @@
-// proffer service servers: the instances that clients may use, and where they are.
+// proffer service servers: the instances that clients may use, and their addresses.
 
 #include <cstdio>
 
@@ -20,7 +20,7 @@ void print_servers(const proto::ServersPage& page) {
   table.print();
 }
 
-// A line for each change, until it is interrupted.
+// Prints a line for each change until it is interrupted.
 [[noreturn]] void follow(ServersFollower follower) {
   std::string told;
   std::string trouble;

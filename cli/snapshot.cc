@@ -1,4 +1,4 @@
-// proffer snapshot: the live cluster as a scenario, on standard output.
+// proffer snapshot: writes the live cluster as a scenario to standard output.
 
 #include "cli/arguments.h"
 #include "cli/commands.h"

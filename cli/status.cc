@@ -1,4 +1,4 @@
-// proffer status, agents, frameworks: pictures of the cluster. What is wrong comes first.
+// proffer status, agents, frameworks: summaries of the cluster. Problems come first.
 
 #include <map>
 
@@ -35,7 +35,7 @@ std::string state_of(const proto::AgentRow& row) {
   return text(to_text(row.state), row.tasks == 0 ? ", drained" : ", draining");
 }
 
-// Empty: it has nothing to do.
+// Empty if the brake holds no agent back.
 std::string brake_of(const proto::MasterStatus& status) {
   if (status.brake_lifted_until) {
     return text("lifted for ", age(*status.brake_lifted_until - status.now));

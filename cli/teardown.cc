@@ -1,4 +1,4 @@
-// proffer teardown: a framework ends with all of its tasks, whether its scheduler is there or not.
+// proffer teardown: ends a framework with all its tasks, whether its scheduler is connected or not.
 
 #include "cli/arguments.h"
 #include "cli/commands.h"

@@ -1,5 +1,5 @@
-// proffer top: the cluster, live in the terminal. It reads what the other commands read, every two
-// seconds, and only the rows that are shown. Read run_top first.
+// proffer top: the cluster, live in the terminal. It uses the same calls as the other commands,
+// every two seconds, and reads only visible rows. Read run_top first.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kEvery{2};
-// Keys wait while a master is asked that is away.
+// Call timeout; keys are not read during a call to a master that is away.
 constexpr Duration kAnswersIn = seconds(2);
 constexpr size_t kLeastColumns = 20;
 constexpr size_t kLeastLines = 8;
@@ -65,14 +65,14 @@ Result<void> read_status(const Masters& master, TopPicture& picture) {
   return {};
 }
 
-// What cannot be read is told, and the picture before stays.
+// After an error, shows the error and keeps the previous picture.
 void refresh(const Masters& master, TopView view, TopPicture& picture) {
   Result<void> read = read_status(master, picture);
   if (read) read = read_view(master, view, picture);
   picture.trouble = read ? std::string() : read.error().message();
 }
 
-// Keys come one by one and are not shown, on a screen of its own, as long as this lives.
+// Unbuffered keys without echo and an alternate screen, for the lifetime of this object.
 class WholeScreen {
  public:
   WholeScreen() {
@@ -94,7 +94,7 @@ class WholeScreen {
   size_t columns() const { return std::max<size_t>(kLeastColumns, size().ws_col); }
   size_t lines() const { return std::max<size_t>(kLeastLines, size().ws_row); }
 
-  // False: the terminal has gone.
+  // False if the terminal is gone.
   bool show(const std::vector<std::string>& lines) const {
     return print_screen(
         lines, {.before = "\x1b[H", .behind_each = "\x1b[K", .between = "\r\n", .after = "\x1b[J"});
@@ -112,10 +112,10 @@ class WholeScreen {
   termios before_{};
 };
 
-volatile std::sig_atomic_t ended_by = 0;  // the signal that asked for the end
+volatile std::sig_atomic_t ended_by = 0;  // the signal that ended the program
 
-// Signals that end this process wait until it looks for keys, so that the terminal is as it was
-// when it ends.
+// Blocks ending signals except while it waits for keys, so that the terminal is restored before the
+// process ends.
 class EndSignals {
  public:
   EndSignals() {
@@ -129,7 +129,7 @@ class EndSignals {
   }
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
-  // Those that are let through while keys are looked for.
+  // The signal mask while it waits for keys.
   const sigset_t& unblocked() const { return before_; }
 
  private:
@@ -137,8 +137,8 @@ class EndSignals {
   sigset_t before_{};
 };
 
-// Until something is typed or the time has come, adds to `typed`. False: the terminal has gone, or
-// a signal asks for the end.
+// Appends keys to `typed`; returns after a key or at `until`. False: the terminal is gone, or a
+// signal ends the program.
 bool wait_for_keys(Clock::time_point until, const EndSignals& ends, std::string& typed) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   pollfd entry{STDIN_FILENO, POLLIN, 0};

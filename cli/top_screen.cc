@@ -51,7 +51,7 @@ int64_t wanted_of(const proto::FrameworkRow& row) {
   return wanted;
 }
 
-// The use of the most used kind, in millionths of the agent's total.
+// Use of the most used kind, in millionths of the agent's total.
 int64_t use_of_agent(const proto::AgentRow& row) {
   int64_t most = 0;
   for (const ResourceKind kind : kResourceKinds) {
@@ -136,7 +136,7 @@ std::optional<TopKey> take_key(std::string& typed) {
     std::string_view bytes;
     TopKey key;
   };
-  // The codes that terminals send in normal and in application mode.
+  // The codes that terminals send in normal mode and in application mode.
   constexpr Sequence kSequences[] = {
       {"\x1b[A", TopKey::kUp},        {"\x1bOA", TopKey::kUp},    {"\x1b[B", TopKey::kDown},
       {"\x1bOB", TopKey::kDown},      {"\x1b[C", TopKey::kRight}, {"\x1bOC", TopKey::kRight},
@@ -150,7 +150,7 @@ std::optional<TopKey> take_key(std::string& typed) {
     return key;
   }
   for (const auto& [bytes, key] : kSequences) {
-    if (bytes.starts_with(typed)) return std::nullopt;  // The rest is still to come.
+    if (bytes.starts_with(typed)) return std::nullopt;  // The sequence is incomplete.
   }
   typed.erase(0, 1);
   return TopKey::kOther;
@@ -209,7 +209,7 @@ std::vector<std::string> top_screen(const TopPicture& picture, const TopPlace& p
   const size_t first = std::min(place.scrolled, rows > room ? rows - room : 0);
   for (size_t i = first; i < rows && i < first + room; ++i) screen.push_back(table[i + 1]);
   if (screen.size() > lines) screen.resize(lines);
-  // Escaping makes a line longer, so it is cut afterwards.
+  // Cut after escaping, which makes a line longer.
   for (std::string& line : screen) line = cut(printable_line(line), columns);
   return screen;
 }

@@ -1,5 +1,5 @@
-// proffer usage: compares what tasks used with what they asked for, for a task, a framework or a
-// role. Agents report running tasks, the master's history has ended ones.
+// proffer usage: compares the use of a task, a framework or a role with its request. Agents report
+// running tasks; the master's history has ended tasks.
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +29,7 @@ constexpr Duration kAllAnswerIn = seconds(30);
 constexpr size_t kEndedMax = 100'000;  // tasks to examine, newest first
 
 struct Named {
-  std::string framework = {};  // its id, or the name of one or more
+  std::string framework = {};  // its id, or a name of one or more frameworks
   RoleName role = {};
   std::string task = {};  // FRAMEWORK/TASK
   bool is_of(const proto::TaskRow& row, const std::string& name) const {
@@ -41,12 +41,12 @@ struct Named {
 
 using ExecutorName = std::pair<FrameworkId, std::string>;
 
-// The use of the tasks' executors so far; executors with several tasks are left out.
+// The use of the tasks' executors so far; leaves out executors with several tasks.
 std::map<ExecutorName, proto::TaskUsage> ask_agents(const Masters& master,
                                                     const std::vector<proto::TaskRow>& rows) {
   FilePlaces places(master);
   std::set<std::pair<FrameworkId, AgentId>> asked;
-  std::set<std::string> addresses;  // of agents that report all frameworks at once
+  std::set<std::string> addresses;  // agents that report all frameworks in one answer
   std::vector<HttpQuestion> questions;
   for (const proto::TaskRow& row : rows) {
     if (proto::is_terminal(row.state) || !asked.emplace(row.framework, row.agent).second) continue;
@@ -81,7 +81,7 @@ Time now() {
   return Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// Finds a framework by its id or name, a role, or a task: first a present one, then one of the
+// Finds a framework by its id or name, a role, or a task: first a current one, then one from the
 // history.
 Result<Named> find_named(const Masters& master, const std::vector<proto::FrameworkRow>& frameworks,
                          const std::string& word) {
@@ -142,7 +142,7 @@ void print_shapes(const std::vector<ShapeUsage>& shapes) {
 }
 
 std::string json_of(const std::vector<ShapeUsage>& shapes, const ResourceVector* role_seconds) {
-  // Written by hand, one object per line in a list: json_line supports flat objects only.
+  // Written by hand, one object per line of a list: json_line supports only flat objects.
   std::string out = "{\"usage\":[";
   for (const ShapeUsage& shape : shapes) {
     if (out.back() != '[') out += ',';
@@ -237,7 +237,7 @@ int run_usage(const Words& words) {
          .usage = found == usages.end() ? std::nullopt : std::optional(found->second)});
   }
   const std::vector<ShapeUsage> shapes = by_shape(samples);
-  // The JSON form of this is `proffer history --json`.
+  // `proffer history --json` prints the same as JSON.
 
   ResourceVector seconds;
   if (!named->role.empty()) {

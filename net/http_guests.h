@@ -28,9 +28,9 @@ struct HttpGuest {
   PrincipalPtr principal = {};       // looked up with its first request; used by its thread only
 };
 
-// All connections, and those that may be closed: those without a complete request, and those whose
-// peer has not read a short answer. The others wait for this server, or count as long. Call it
-// under the mutex.
+// The open connections, with two lists of those that may be closed: connections without a complete
+// request, and connections whose peer has not read a short answer. All others wait for this server,
+// or take part in the limit of long answers. The caller holds the mutex.
 class HttpGuests {
  public:
   explicit HttpGuests(size_t max) : max_(max) {}

@@ -36,7 +36,7 @@ class ExecutorProcess : public Node {
  public:
   ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start, int32_t pid);
 
-  // What it was started as, or has become since.
+  // The parameters of its start, or of the run as which it continues since.
   const ProcessStart& started_as() const { return start_; }
   // It continues as another run. Its agent has recorded the ends of all its earlier tasks.
   void becomes(ProcessStart start);

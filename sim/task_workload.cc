@@ -140,8 +140,8 @@ void TaskWorkload::answer_late(Time now, Commands& out) {
   if (!accept.offers.empty()) out.push_back(std::move(accept));
 }
 
-// The kinds of which an offer has too little for all waiting tasks: a reason must hold for all of
-// them, or the agent stays away although it could serve some. Empty if there is no such kind.
+// The kinds in which the offer is too small for every waiting task. A decline for too little keeps
+// the agent away, so its reason must hold for all of them. Empty if there is no such kind.
 std::vector<ResourceKind> TaskWorkload::missing_for_all(const ResourceVector& offered) const {
   std::vector<ResourceKind> missing;
   size_t waiting = 0;

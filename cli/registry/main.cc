@@ -20,7 +20,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// The flags of all verbs.
+// The flags of all subcommands.
 struct Common {
   RegistryPlace place;
   bool json = false;
@@ -44,7 +44,7 @@ std::string text_of(const RegistryProgress& progress) {
 // The size of one table.
 struct Extent {
   int64_t rows = 0;
-  int64_t bytes = 0;  // of keys and values
+  int64_t bytes = 0;  // bytes of keys and values
 };
 
 std::map<std::string, Extent> extents(const RegistrySnapshot& found) {

@@ -15,8 +15,9 @@ namespace {
 
 constexpr const char* kDirectory = "/var/lib/proffer/master";
 
-// A restored registry begins so far above what is known of epochs: masters may have led in some
-// that neither the dump nor the place tells of, and agents refuse an epoch below theirs.
+// A restored registry begins this far above all known epochs: masters may have led in epochs that
+// are neither in the dump nor in the directory, and agents refuse an epoch below the last one they
+// saw.
 constexpr int64_t kEpochMargin = 1'000'000;
 
 Error has_registry(const std::string& where, const RegistryProgress& progress) {
@@ -30,7 +31,7 @@ Error goes_back(int64_t now, int64_t epoch) {
       .with_hint("if agents know a later epoch, their logs name it");
 }
 
-// The row that makes a registry one of a cluster; nothing if none is named.
+// The row with the cluster's id; empty if there is none.
 std::vector<StoreRecord> row_of(const std::optional<ClusterId>& cluster) {
   if (!cluster) return {};
   const proto::RegistryRow row = proto::ClusterRecord{*cluster};

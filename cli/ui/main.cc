@@ -1,5 +1,5 @@
-// proffer ui: the page, at a port of this machine, for the user that runs it. Read Ui::on_request
-// first.
+// proffer ui: serves the page on a port of this machine to the user that runs it. Read
+// Ui::on_request first.
 
 #include <cerrno>
 #include <csignal>
@@ -26,7 +26,8 @@
 namespace proffer::cli {
 namespace {
 
-// Browsers keep some connections open to each server; other users of the machine may hold some.
+// Browsers keep several connections to each server open; other users of the machine may hold some
+// too.
 constexpr size_t kUiConnectionsMax = 256;
 constexpr std::string_view kHost = "127.0.0.1";
 
@@ -62,7 +63,7 @@ class Ui {
     return {};
   }
 
-  // A link for one more browser, which is printed.
+  // Prints a link for one more browser.
   std::string offer() {
     const std::string key = random_secret().str();
     sessions_.offer(key, loop_.now());
@@ -132,8 +133,8 @@ class Ui {
   std::unique_ptr<HttpServer> server_;
 };
 
-// In a session of its own and without our terminal: what ends this process does not end the
-// browser, whose own words are nothing for this terminal. Says so if there is none.
+// Starts the browser in its own session and without our terminal, so that it does not end with this
+// process and does not print to the terminal. Prints a message if there is no browser.
 void open_browser(const std::string& file) {
   std::string program = "xdg-open";
   std::string path = file;

@@ -1,5 +1,5 @@
-// A call is sent to the first place; if nobody is there, or the one there does not lead or answer
-// in time, to the next one. Read begin first.
+// A call goes to the first address. If there is no connection, or if that master does not lead or
+// does not answer in time, it goes to the next address. Read begin() first.
 
 #include "cli/ui/relay.h"
 
@@ -15,7 +15,7 @@ namespace proffer::cli {
 namespace {
 
 constexpr std::string_view kJson = "application/json";
-// All others are the browser's own affair.
+// Other headers matter only between the browser and this server.
 constexpr std::string_view kRelayedHeaders[] = {"accept", "content-type", "idempotency-key",
                                                 "if-none-match", "last-event-id"};
 constexpr std::string_view kReturnedHeaders[] = {"etag", "allow"};
@@ -39,7 +39,7 @@ std::string get_request(std::string_view target, std::string_view headers = {}) 
 }  // namespace
 
 std::string relayed_request(const HttpRequest& request) {
-  // Of HEAD our own server leaves the body out.
+  // This server itself omits the body of an answer to HEAD.
   const std::string method = request.method == "HEAD" ? "GET" : request.method;
   std::string out = text(method, " ", target_of(request), " HTTP/1.0\r\nHost: localhost\r\n");
   for (const std::string_view name : kRelayedHeaders) {
@@ -73,13 +73,13 @@ Duration wait_of(const HttpRequest& request) {
 UiRelay::UiRelay(Loop& loop, std::vector<std::string> masters, Duration head_wait)
     : loop_(loop), head_wait_(head_wait), masters_(std::move(masters)) {}
 
-// Nothing: the session has too many, and is told so.
+// Empty: the session has too many open requests, and gets an error.
 UiRelay::Turn UiRelay::take_turn(std::string_view session, HttpResponder& responder) {
   auto at = sessions_.find(session);
   if (at == sessions_.end()) {
     at = sessions_.emplace(session, std::make_shared<const bool>(true)).first;
   }
-  // One is our own.
+  // The map holds one reference.
   if (static_cast<size_t>(at->second.use_count()) <= kRelayedCallsPerSessionMax) return at->second;
   const Error error =
       Error::resource_exhausted(
@@ -139,12 +139,12 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder,
          .is_of_masters = true});
 }
 
-// Output may be many gigabytes: its size is asked first, and its end is shown.
+// Output may have many gigabytes: asks for its size first, then shows its end.
 void UiRelay::follow_output(const Turn& turn, const std::string& place, const std::string& task,
                             const std::string& target, std::shared_ptr<HttpResponder> responder) {
   const auto on_size = [this, turn, place, task, target, responder](int, const UpstreamHead& head,
                                                                     const std::string&) {
-    // Without a size this asks for all of it, or is refused in the agent's words.
+    // Without a size this asks for all of it, or gets the agent's refusal.
     const int64_t size = size_of_range(head.header("content-range")).value_or(0);
     const int64_t offset = std::max<int64_t>(0, size - kOutputTailBytes);
     Call call{.request = get_request(text(target, "?follow=1&offset=", offset)),
@@ -196,7 +196,7 @@ void UiRelay::try_place(uint64_t id) {
                                 : std::move(why));
 }
 
-// Not from within the function of the one before.
+// Posted, so that it does not run inside the last upstream's callback.
 void UiRelay::try_next(uint64_t id) {
   Call& call = calls_.at(id);
   call.places.erase(call.places.begin());
@@ -207,7 +207,7 @@ void UiRelay::try_next(uint64_t id) {
   });
 }
 
-// It has taken the connection and stands still.
+// The master accepted the connection but does not answer.
 void UiRelay::on_late(uint64_t id) {
   if (!calls_.contains(id)) return;
   Call& call = calls_.at(id);
@@ -217,7 +217,7 @@ void UiRelay::on_late(uint64_t id) {
     const auto at = std::find(masters_.begin(), masters_.end(), place);
     if (at != masters_.end()) std::rotate(at, at + 1, masters_.end());
   }
-  // What changes something may have been done.
+  // A call that changes something may already be carried out, so it is not repeated.
   if (call.request.starts_with("GET ") && call.places.size() > 1) return try_next(id);
   refuse(id, Error::timeout(text("no answer from ", quoted(place), " within ",
                                  to_text(call.waits + head_wait_))));
@@ -231,7 +231,7 @@ void UiRelay::on_head(uint64_t id, const UpstreamHead& head) {
     const auto at = std::find(masters_.begin(), masters_.end(), call.places.front());
     if (at != masters_.end()) std::rotate(masters_.begin(), at, at + 1);
   }
-  // What has no length is a stream.
+  // An answer without a length is a stream.
   const bool is_stream =
       call.responder != nullptr && head.status == 200 && head.header("content-length").empty();
   if (!is_stream) return;
@@ -275,7 +275,7 @@ void UiRelay::on_end(uint64_t id, Result<void> result) {
   Call& call = calls_.at(id);
   if (call.stream != nullptr) {
     call.is_whole = result.has_value();
-    if (!result) return forget(id);  // Which cuts it.
+    if (!result) return forget(id);  // closes the connection before the end
     if (call.unwritten.empty()) {
       call.stream->finish();
       forget(id);
@@ -292,7 +292,7 @@ void UiRelay::on_end(uint64_t id, Result<void> result) {
       headers.emplace_back(name, value);
     }
   }
-  // To a browser a redirect would be the way to another server.
+  // A browser would follow a redirect to another server.
   const int status = call.head.status == 307 ? 503 : call.head.status;
   std::string type(call.head.header("content-type"));
   answer(id, status, std::move(type), std::move(call.body), std::move(headers));
@@ -313,7 +313,7 @@ void UiRelay::answer(uint64_t id, int status, std::string type, std::string body
   responder->respond(status, type, std::move(body), std::move(headers));
 }
 
-// Later: an upstream may be calling.
+// Posted, because an upstream may be calling this.
 void UiRelay::forget(uint64_t id) {
   auto call = calls_.extract(id);
   if (call.empty()) return;

@@ -15,7 +15,7 @@
 namespace proffer::cli {
 namespace {
 
-// "HTTP/1.1 200 OK" and the lines below it. Nothing: it is no answer.
+// Parses "HTTP/1.1 200 OK" and the lines below it; empty if it is not an HTTP answer.
 std::optional<UpstreamHead> parse_upstream_head(std::string_view text_given) {
   UpstreamHead head;
   bool is_first = true;
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Upstream>> Upstream::start(Loop& loop, const std::string&
                                                   std::string request, Heard heard) {
   const Result<sockaddr_un> at = local_address(socket_path);
   if (!at) return at.error();
-  // A Unix socket has taken the connection at once, or its queue is full (EAGAIN).
+  // connect() on a Unix socket succeeds at once, or fails with EAGAIN if its queue is full.
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0 ||
       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) != 0) {
@@ -110,7 +110,7 @@ void Upstream::send() {
   want();
 }
 
-// One block in a turn, so that an answer without end holds nobody up.
+// Reads one block per turn, so that an endless answer does not block others.
 void Upstream::receive() {
   std::array<char, 64 * 1024> room;
   const ssize_t got = ::recv(fd_.get(), room.data(), room.size(), 0);

@@ -1,4 +1,5 @@
-// The files of `proffer zookeeper init` on disk. write_ensemble() says what may be replaced.
+// The files of `proffer zookeeper init` on disk. Read write_ensemble() first: it decides which
+// files may be replaced.
 
 #include "cli/zookeeper/directory.h"
 
@@ -28,7 +29,7 @@ Error cannot(std::string_view what, const std::string& path, int error) {
   return Error::unavailable(text("cannot ", what, " ", quoted(path), ": ", std::strerror(error)));
 }
 
-// Makes it with mode 0700, or leaves what exists.
+// Creates it with mode 0700, or keeps an existing one.
 Result<void> make_directory(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
   return cannot("make directory", path, errno);

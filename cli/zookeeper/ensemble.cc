@@ -1,4 +1,4 @@
-// What `proffer zookeeper init` decides. First plan_ensemble(), then files_of().
+// The decisions of `proffer zookeeper init`. Read plan_ensemble() first, then files_of().
 
 #include "cli/zookeeper/ensemble.h"
 
@@ -18,7 +18,7 @@ constexpr const char* kExample =
     "as in: proffer zookeeper init --dir cluster m1.example m2.example m3.example";
 constexpr size_t kHostBytesMax = 253;
 constexpr size_t kLabelBytesMax = 63;
-constexpr int kIdMax = 255;  // ZooKeeper's
+constexpr int kIdMax = 255;  // ZooKeeper's maximum
 
 bool is_number(const std::string& host, int family) {
   std::array<unsigned char, 16> bytes{};
@@ -114,7 +114,7 @@ const EnsembleMachine* find(const Ensemble& ensemble, const std::string& host) {
   return nullptr;
 }
 
-// What cannot change later: masters and agents use it already.
+// Masters and agents already use these values, so they cannot change.
 Result<void> check_same(const Ensemble& now, const Ensemble& before) {
   constexpr const char* kNew = "for another cluster, use another --dir";
   if (now.path != before.path) {

@@ -1,4 +1,4 @@
-// What `proffer zookeeper install` decides: plan_install().
+// The decisions of `proffer zookeeper install`: plan_install().
 
 #include "cli/zookeeper/install.h"
 
@@ -9,7 +9,7 @@
 namespace proffer::cli {
 namespace {
 
-// "--zk" of "--zk=127.0.0.1:2181/proffer"; empty if the line is no flag.
+// "--zk" from "--zk=127.0.0.1:2181/proffer"; empty if the line is not a flag.
 std::string_view flag_of(std::string_view line) {
   line = trimmed(line);
   return line.starts_with("--") ? line.substr(0, line.find('=')) : std::string_view();
@@ -41,7 +41,7 @@ std::string merged_flags(std::string_view given, std::string_view present, std::
   what.clear();
   for (const std::string& flag : lines_of(given)) {
     const auto sets_it = [&](const std::string& line) { return flag_of(line) == flag_of(flag); };
-    // The master uses the last of several lines of one flag.
+    // If a flag is on several lines, the master uses the last one.
     const auto last = std::find_if(lines.rbegin(), lines.rend(), sets_it);
     if (last == lines.rend()) {
       what += text(what.empty() ? "" : ", ", flag);

@@ -1,7 +1,6 @@
-// proffer-zookeeper implements `proffer zookeeper`: `init` makes the files of all machines of a
-// cluster whose masters share a ZooKeeper, in one directory; `install` puts those of one machine in
-// their places. It is a separate program, so that `proffer` does not load GnuTLS and ZooKeeper's
-// client.
+// proffer-zookeeper implements `proffer zookeeper`. `init` makes the files for all machines of a
+// cluster with a shared ZooKeeper, in one directory; `install` copies one machine's files to their
+// places. It is a separate program, so that `proffer` does not load GnuTLS and ZooKeeper's client.
 
 #include <cerrno>
 #include <cstdio>
@@ -175,7 +174,7 @@ Result<void> carry_out(const InstallStep& step, const Account& owner) {
   const std::string place(step.file.place);
   const mode_t mode = step.file.is_private ? kPrivateMode : kPublicMode;
   if (step.before && *step.before != step.content) {
-    // Never a private file.
+    // A private file is never replaced, so this copy has no secret.
     Result<void> kept = write_file_durably(text(place, ".old"), *step.before, mode);
     if (!kept) return kept;
     if (Result<void> done = write_file_durably(place, step.content, mode); !done) return done;
@@ -198,7 +197,7 @@ Result<std::vector<InstallStep>> install_from(const std::string& dir) {
   if (!present) return present.error();
   Result<std::vector<InstallStep>> steps = plan_install(*given, *present);
   if (!steps) return steps;
-  // All owners exist, or nothing is written.
+  // Writes nothing unless all owners exist.
   std::vector<Account> owners;
   for (const InstallStep& step : *steps) {
     const Result<Account> owner = owner_of(step.file);

@@ -145,7 +145,7 @@ TEST(Backfill, IsNoneBesideTasksThatMayEndAtAnyTime) {
   EXPECT_TRUE(s.framework("short").outstanding().empty());
 }
 
-TEST(Backfill, CountsTheTimeThatTasksAreExpectedToRunIfThatIsLessThanTheirLimit) {
+TEST(Backfill, UsesTheExpectedDurationIfItIsBelowTheTimeLimit) {
   Queue s({}, minutes(5));
   EXPECT_EQ(s.framework("large").ask().claim_complete_at, s.began + minutes(5));
   s.short_asks(s.fitting());

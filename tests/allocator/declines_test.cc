@@ -62,7 +62,7 @@ TEST(Decline, WithZeroSecondsFiltersNothing) {
   EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1"});
 }
 
-TEST(Decline, ForTooLittleOfAPieceThatALimitMadeSmallEndsWhenTheLimitAllowsMore) {
+TEST(Decline, FilterForTooLittleEndsWhenTheLimitRises) {
   AllocatorScenario s;
   s.limit("open", "cpus:2");
   s.agent("a1", "cpus:4;mem:4GiB");
@@ -84,7 +84,7 @@ TEST(Decline, ForTooLittleOfAPieceThatALimitMadeSmallEndsWhenTheLimitAllowsMore)
   EXPECT_EQ(s.framework("open").offers(), Offers{}) << "it has declined as much";
 }
 
-TEST(Decline, ForTooLittleOfAPieceThatALimitMadeSmallEndsWhenItsRoleUsesLess) {
+TEST(Decline, FilterForTooLittleEndsWhenTheRoleUsesLessOfItsLimit) {
   AllocatorScenario s;
   s.limit("team", "cpus:3");
   s.agent("a2", "cpus:1;mem:1GiB");
@@ -104,7 +104,7 @@ TEST(Decline, ForTooLittleOfAPieceThatALimitMadeSmallEndsWhenItsRoleUsesLess) {
 }
 
 // Found by the simulator (seed 982972): what is held for another's guarantee made the piece small.
-TEST(Decline, ForTooLittleOfAPieceThatAGuaranteeMadeSmallEndsWhenLessIsHeld) {
+TEST(Decline, FilterForTooLittleEndsWhenAnotherGuaranteeShrinks) {
   AllocatorScenario s({.reclaim = ReclaimMode::kOff});
   s.guarantee("other", "cpus:2");
   s.agent("a1", "cpus:4;mem:4GiB");

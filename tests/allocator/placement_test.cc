@@ -203,7 +203,7 @@ TEST(Prefer, WaitsForAHostAndThenGoesAnywhere) {
 }
 
 // The wait bounds how long the ask waits, not each of its tasks.
-TEST(Prefer, TakesTheHostIfItBecomesFreeInTimeAndWaitsNoLongerForTheNextTask) {
+TEST(Prefer, LocalityWaitIsPerAskAndNotPerTask) {
   AllocatorScenario s;
   s.agent("a1", "cpus:1;mem:1GiB");
   s.agent("a2", "cpus:8;mem:8GiB");

@@ -42,7 +42,7 @@ TEST(Reclaim, GivesAGuaranteeBackAndThenItIsQuiet) {
 
 // The guarantee is of a fifth of the memory, and tasks that use so much would take eight of the ten
 // CPUs. It covers a fifth of the CPUs too, and no more.
-TEST(Reclaim, OfAKindThatTheGuaranteeDoesNotNameTakesTheSamePartOfTheCluster) {
+TEST(Reclaim, GuaranteeCoversAnEqualFractionOfUnnamedKinds) {
   Story s;
   s.agent("a1", "cpus:10;mem:10GiB");
   s.guarantee("eng", "mem:2GiB");
@@ -56,7 +56,7 @@ TEST(Reclaim, OfAKindThatTheGuaranteeDoesNotNameTakesTheSamePartOfTheCluster) {
 
 // Found by the simulator (seed 2677): the promise of the role above covered the ask, its own role's
 // entitlement did not, and others were told to go for it every half minute, for ever.
-TEST(Reclaim, TakesNothingBackForAnAskThatMayNotBorrowAndIsAboveItsEntitlement) {
+TEST(Reclaim, PreemptsNothingForANonBorrowingAskAboveItsEntitlement) {
   Story s;
   s.agent("a1", "cpus:2;mem:3GiB");
   s.guarantee("web", "cpus:1;mem:1GiB");

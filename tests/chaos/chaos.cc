@@ -1,4 +1,5 @@
-// run() is the whole story: start, inject faults, heal them, let everything come to its end, judge.
+// Read run() first: it starts the cluster, injects faults, heals them, waits until everything is
+// settled, and judges.
 
 #include "tests/chaos/chaos.h"
 
@@ -14,7 +15,7 @@
 namespace proffer::test {
 namespace {
 
-// So many go on at the same time.
+// Maximum number of concurrent faults.
 constexpr size_t kFaultsMax = 3;
 
 }  // namespace
@@ -61,7 +62,7 @@ void Chaos::inject() {
       return !wanted.empty() && std::find(wanted.begin(), wanted.end(), kind.name) == wanted.end();
     });
   }
-  // A copy needs calm: nothing else begins until it has been.
+  // copy_agent cannot run beside other faults: no fault begins before it has run.
   const auto copy = std::find_if(bag_.begin(), bag_.end(),
                                  [](const Kind& kind) { return kind.begin == &Chaos::copy_agent; });
   const size_t at =
@@ -104,7 +105,7 @@ ChaosJudgement Chaos::run() {
     if (faults_.size() < kFaultsMax && now_nanos() >= next_fault_at_) inject();
     ::poll(nullptr, 0, 5);
   }
-  // A twin needs all others to be over.
+  // Heal a twin last: it needs all other faults to be over.
   std::stable_partition(faults_.begin(), faults_.end(),
                         [](const Fault& fault) { return fault.what != "twin"; });
   for (const Fault& fault : faults_) fault.heal();
@@ -115,7 +116,7 @@ ChaosJudgement Chaos::run() {
     return all_agents_are_connected();
   });
   if (!all_are_back) cluster_.fail("not all agents are connected again");
-  // Each operator looks once more at what it was acknowledged.
+  // Time for each operator to read its acknowledged writes once more.
   constexpr int kLastLookMillis = 1'000;
   cluster_.pass_until(in(kLastLookMillis, kLastLookMillis));
   operators_.reset();

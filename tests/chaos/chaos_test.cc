@@ -1,4 +1,4 @@
-// The bounded form of chaos; `build/tests/chaos --minutes 30` is the long one.
+// A short run of chaos; `build/tests/chaos --minutes 30` is a long one.
 
 #include "tests/chaos/chaos.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A program of its own: it has mounts that the other tests shall not see.
+// Runs as a separate process, so that its mounts do not affect other tests.
 TEST(Chaos, LosesNothingAndDoublesNothing) {
   if (const std::string why = chaos_is_impossible(); !why.empty()) GTEST_SKIP() << why;
   const char* given = std::getenv("PROFFER_CHAOS_SEED");

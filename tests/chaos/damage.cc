@@ -1,5 +1,5 @@
-// Files that are damaged at the next start of a process, as by a power cut: a checkpoint without
-// its last records, and empty files.
+// Damage that a process finds at its next start, as after a power cut: a checkpoint without its
+// last records, or empty files.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A scheduler that still runs this long after its start has not refused its session file.
+// A scheduler that still runs this long after its start has accepted its session file.
 constexpr int64_t kRefusesWithin = 20'000'000'000;
 // The most records that an agent's checkpoint loses.
 constexpr uint64_t kCutRecordsMax = 12;
@@ -37,8 +37,8 @@ size_t cut_checkpoint(const std::string& work_dir, size_t records) {
   return written ? cut : 0;
 }
 
-// The files that a master or an agent writes to its directory and reads again, as sorted relative
-// paths: no sockets, locks, addresses or files of tasks.
+// Sorted relative paths of the files that a master or an agent writes and reads again: no sockets,
+// locks, addresses or task files.
 std::vector<std::string> persistent_files(const std::string& directory) {
   static const std::set<std::string> kNotRead = {"lock", "address.json", "filler"};
   std::vector<std::string> found;
@@ -53,7 +53,7 @@ std::vector<std::string> persistent_files(const std::string& directory) {
   return found;
 }
 
-// Empties the file, and can restore it like an operator who has a copy.
+// Empties the file, and can restore it as an operator with a backup would.
 class EmptiedFile {
  public:
   explicit EmptiedFile(std::string path) : path_(std::move(path)), bytes_(read_file(path_)) {
@@ -81,8 +81,8 @@ std::optional<Fault> Chaos::cut_checkpoint_of_agent() {
   return Fault{.what = "cut"};
 }
 
-// Kills the member; its next life finds one of its files empty. It may refuse to start and name the
-// file, which is then restored. Unless it must refuse, it may also continue.
+// Kills the member and empties one of its files. The next life may refuse to start and name the
+// file, which is then restored; unless `must_refuse`, it may also continue.
 std::optional<Fault> Chaos::empty_file(Member* victim, const std::string& path, bool must_refuse) {
   const std::string who = text(victim->kind, " ", victim->name, " emptied");
   cluster_.journal().write("fault", who);

@@ -17,21 +17,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By then after the last fault nobody's lead is about to end.
+// This long after the last fault, no leader is about to lose its lead.
 constexpr int64_t kCalmNanos = 4'000'000'000;
-constexpr int kReplaced = 7;  // exit code of a scheduler that a newer life has replaced
+constexpr int kReplaced = 7;  // exit code of a scheduler that a newer session has replaced
 
 }  // namespace
 
-// A second scheduler of the same framework, from a copy of its session file. One of the two is told
-// that a newer session has begun, and ends; mostly the one that was there.
+// Starts a second scheduler of the same framework from a copy of its session file. The master
+// replaces one of the two, usually the older process, and it ends.
 std::optional<Fault> Chaos::start_twin() {
   Member* const old = choose("scheduler", "process");
   if (old == nullptr) return std::nullopt;
   const std::string session = cluster_.path(old->name + ".session");
-  // The twin before may be the one that goes on, with its file.
+  // The twin of an earlier fault may be the surviving scheduler and use the last copy.
   const std::string copy = text(session, "-", ++copies_);
-  // It has no session yet.
+  // The scheduler has no session yet.
   if (!fs::exists(session)) return std::nullopt;
   const std::string who = text("scheduler ", old->name, " twin");
   cluster_.journal().write("fault", who);
@@ -88,9 +88,9 @@ bool Chaos::all_agents_are_connected() {
          });
 }
 
-// An agent on another machine with a copy of a work directory and of the keys. It is refused and
-// told why, as long as the first one is there and its master leads (docs/adr/0062): so nothing else
-// may be wrong meanwhile, nor have been shortly before.
+// Starts an agent on another machine with copies of a work directory and its keys. The master
+// refuses it, with the reason, while the original is connected and the same master leads
+// (docs/adr/0062). So no other fault may be active, or have been shortly before.
 std::optional<Fault> Chaos::copy_agent() {
   Member* const first = choose("agent", "process");
   if (!faults_.empty() || now_nanos() < last_fault_at_ + kCalmNanos) {
@@ -108,7 +108,7 @@ std::optional<Fault> Chaos::copy_agent() {
   const std::string config = machine("spare") / "config";
   fs::remove_all(config);
   fs::copy(machine(first->name) / "config", config, fs::copy_options::recursive);
-  // The machines have one kernel, and so one boot; this one gets another.
+  // All machines share one kernel, and so one boot id; the copy gets another one.
   const std::string boot = cluster_.path(text("boot-", copies_));
   write_file(boot, text("11111111-2222-3333-4444-", 100'000'000'000 + copies_, "\n"));
   Words command = {
@@ -118,7 +118,7 @@ std::optional<Fault> Chaos::copy_agent() {
       "sh"};
   for (std::string word : cluster_.agent_command(first->name)) {
     if (word.starts_with("--work_dir=")) word = "--work_dir=" + copy;
-    // Another machine has cgroups of its own.
+    // The copy needs its own cgroups, as on another machine.
     if (word.starts_with("--cgroup_parent=")) word += "-copy";
     command.push_back(word);
   }

@@ -1,4 +1,4 @@
-// Kills, pauses, links and full disks. choose() is how a fault finds its victim.
+// Kills, pauses, link faults and full disks. choose() selects the victim of a fault.
 
 #include "tests/chaos/faults.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A process that has met a full disk has ended by then.
+// Time within which a process that met a full disk has ended.
 constexpr int64_t kEndsWithin = 3'000'000'000;
 
 }  // namespace
@@ -46,7 +46,7 @@ Member* Chaos::choose_any_link() {
   return choose(all[prng_.below(std::size(all))], "link");
 }
 
-// 0: there is none now.
+// 0 if there is none now.
 pid_t Chaos::choose_forked(const std::string& kind) {
   const std::vector<pid_t> there = cluster_.forked(kind);
   return there.empty() ? 0 : there.at(prng_.below(there.size()));
@@ -56,7 +56,7 @@ int64_t Chaos::in(int64_t least_millis, int64_t most_millis) {
   return now_nanos() + prng_.between(least_millis, most_millis) * kMillisecond;
 }
 
-// Mostly so short that nobody is given up, now and then longer.
+// Usually shorter than the agent timeout, sometimes longer.
 int64_t Chaos::for_a_while() {
   const uint64_t length = prng_.below(10);
   return length < 6   ? in(200, 1'500)
@@ -88,7 +88,7 @@ std::optional<Fault> Chaos::kill_stem() {
   return Fault{.what = "killed"};
 }
 
-// The next leader and all others need it.
+// All masters need it, also to elect the next leader.
 std::optional<Fault> Chaos::kill_zookeeper() {
   if (is_touched("zookeeper")) return std::nullopt;
   cluster_.journal().write("fault", "master - zookeeper_killed");
@@ -135,7 +135,7 @@ std::optional<Fault> Chaos::stop(Member* victim, int64_t until) {
                }};
 }
 
-// For less than an agent waits for one that comes back.
+// Shorter than the time that an agent waits for the return of an executor.
 std::optional<Fault> Chaos::stop_executor() {
   const pid_t pid = choose_forked("executor");
   if (pid == 0) return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<Fault> Chaos::stop_executor() {
       }};
 }
 
-// A master's way to ZooKeeper is part of its link.
+// A master's connections to ZooKeeper belong to its link.
 void Chaos::set_link(const Member& member, Way to, Way from) {
   const int number = number_of(member.name);
   network_.set(0, number, to);
@@ -178,7 +178,7 @@ std::optional<Fault> Chaos::disturb_link(Member* victim, const char* what, Way t
 }
 
 std::optional<Fault> Chaos::slow_down() {
-  // There and back together up to half a second.
+  // Up to half a second for a round trip.
   const int millis = static_cast<int>(prng_.between(50, 250));
   return disturb_link(choose_any_link(), "slow", {.delay_millis = millis},
                       {.delay_millis = millis});
@@ -202,7 +202,7 @@ std::optional<Fault> Chaos::flap() {
   return fault;
 }
 
-// Both reach everybody else.
+// Both still reach all other machines.
 std::optional<Fault> Chaos::part_from_leader() {
   Member* const agent = choose("agent", "link");
   Member* const master = leader("link");
@@ -226,7 +226,7 @@ std::optional<Fault> Chaos::part_from_leader() {
                }};
 }
 
-// Its session goes on with a new connection.
+// The session continues on a new connection.
 std::optional<Fault> Chaos::cut_zookeeper() {
   Member* const master = choose("master", "link");
   if (master == nullptr) return std::nullopt;
@@ -238,7 +238,7 @@ std::optional<Fault> Chaos::cut_zookeeper() {
   return Fault{.what = "zookeeper_cut"};
 }
 
-// An agent that cannot write its checkpoint ends, and is started again and again.
+// An agent that cannot write its checkpoint ends, and is restarted repeatedly.
 std::optional<Fault> Chaos::fill_disk(Member* victim) {
   if (victim == nullptr) return std::nullopt;
   const std::string who = text(victim->kind, " ", victim->name, " full");
@@ -252,7 +252,7 @@ std::optional<Fault> Chaos::fill_disk(Member* victim) {
                .heals_at = in(300, 4'000),
                .heal = [this, victim, who, filler] {
                  fs::remove(filler);
-                 // It may be ending because of it.
+                 // The process may still end because of the full disk.
                  victim->disk_is_short_until = now_nanos() + kEndsWithin;
                  cluster_.journal().write("healed", who);
                }};

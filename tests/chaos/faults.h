@@ -1,9 +1,9 @@
 #pragma once
 
-// The cluster of chaos and the faults that are injected into it. A fault is a member function that
-// begins it and returns how it heals: start.cc makes the cluster, faults.cc kills and stops
-// processes, cuts links and fills disks, doubles.cc starts a second one of what there may be one
-// of, and damage.cc damages files. chaos.cc has the list of all faults and the story.
+// The cluster of chaos and its faults. A fault is a member function that begins the fault and
+// returns how it heals. start.cc builds the cluster; faults.cc kills and stops processes, cuts
+// links and fills disks; doubles.cc starts duplicates of unique processes; damage.cc damages files.
+// chaos.cc lists all faults and runs them.
 
 #include <cstdint>
 #include <functional>
@@ -28,14 +28,14 @@ namespace proffer::test {
 inline constexpr int kChaosAgents = 3;
 inline constexpr int64_t kMillisecond = 1'000'000;
 
-// Something that lasts.
+// An active fault.
 struct Fault {
   std::string what = {};
-  // What of whom it has to itself meanwhile: "agent-1 process", "master-2 link".
+  // Parts of members that no other fault may touch now: "agent-1 process", "master-2 link".
   std::vector<std::string> touched = {};
   int64_t heals_at = 0;
   std::function<void()> heal = {};
-  // Called often; true: it is over before its time.
+  // Polled; true if the fault has ended early.
   std::function<bool()> look = {};
 };
 
@@ -49,7 +49,7 @@ class Chaos {
   using Begin = std::optional<Fault> (Chaos::*)();
   struct Kind {
     const char* name;
-    Begin begin;  // nothing: there is nobody whom it could befall now
+    Begin begin;  // empty if no member is a possible victim now
   };
   static const std::vector<Kind>& kinds();
 
@@ -67,7 +67,7 @@ class Chaos {
   void inject();
   void heal_those_due();
   bool is_touched(const std::string& what) const;
-  // One of this kind whose process, or link, no fault has to itself.
+  // A member of this kind whose `part` no other fault touches.
   Member* choose(const std::string& kind, const std::string& part);
   Member* leader(const std::string& part);
   pid_t choose_forked(const std::string& kind);
@@ -76,7 +76,7 @@ class Chaos {
 
   std::optional<Fault> kill(Member* victim);
   std::optional<Fault> stop(Member* victim, int64_t until);
-  // Until then what goes to the member, or comes from it, is swallowed or slow.
+  // Until it heals, packets to and from the member are dropped or delayed.
   std::optional<Fault> disturb_link(Member* victim, const char* what, Way to, Way from);
   void set_link(const Member& member, Way to, Way from);
   std::optional<Fault> fill_disk(Member* victim);
@@ -136,10 +136,10 @@ class Chaos {
   std::vector<Fault> faults_;
   std::vector<Kind> bag_;
   int64_t next_fault_at_ = 0;
-  int64_t last_fault_at_ = 0;    // when one began or healed
-  bool is_calm_wanted_ = false;  // by a fault that cannot be beside others
+  int64_t last_fault_at_ = 0;    // time at which a fault last began or healed
+  bool is_calm_wanted_ = false;  // a fault that cannot run beside others is waiting
   int copies_ = 0;
-  int begun_ = 0;  // faults
+  int begun_ = 0;  // number of faults so far
 };
 
 }  // namespace proffer::test

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kDevice = "/dev/net/tun";
 constexpr const char* kName = "chaos";
 constexpr int kMachinesMax = 255;
-// More packets than a slow way holds; what is beyond is lost, as in a router.
+// Maximum number of delayed packets; more are dropped, as in a router.
 constexpr size_t kWaitingMax = 65'536;
 constexpr size_t kPacketBytesMax = 2'048;
 constexpr size_t kHeaderBytes = 20;
@@ -123,7 +123,7 @@ void Network::pass_on(size_t from) {
 void Network::deliver_those_due() {
   while (!waiting_.empty() && waiting_.front().due <= now_nanos()) {
     const Packet& packet = waiting_.front();
-    // What the device does not take is lost; those who wait for it ask again.
+    // Packets that the device does not take are dropped; senders repeat them.
     static_cast<void>(
         !::write(ports_[packet.port].device.get(), packet.bytes.data(), packet.bytes.size()));
     waiting_.pop_front();

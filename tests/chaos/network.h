@@ -1,9 +1,8 @@
 #pragma once
 
-// A network of machines (tests/machines/machines.h) whose packets pass through this process, so
-// that the way from one machine to another can be slow, or swallow everything, in each direction
-// alone. Each machine has a TUN device with one address; a thread passes the packets on. Needs
-// root and /dev/net/tun.
+// A network of machines (tests/machines/machines.h) whose packets pass through this process. Each
+// direction between two machines can be delayed or dropped separately. Each machine has a TUN
+// device with one address; a thread forwards the packets. Needs root and /dev/net/tun.
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +16,7 @@
 
 namespace proffer::test {
 
-// What becomes of a packet from one machine to another.
+// The treatment of packets from one machine to another.
 struct Way {
   bool swallows = false;
   int delay_millis = 0;
@@ -30,17 +29,17 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // False: there are no TUN devices here.
+  // False if TUN devices are not available.
   static bool is_possible();
 
-  // The machine's address is 10.240.0.NUMBER, from 1 to 254. Before start().
+  // The machine's address is 10.240.0.NUMBER, with NUMBER from 1 to 254. Call it before start().
   void join(const Machine& machine, int number);
-  // Packets pass from now on.
+  // Starts to forward packets.
   void start();
   static std::string address(int number);
 
-  // Of packets that begin their way from now on; 0: all machines. What was set before for the same
-  // two machines is replaced. Any thread.
+  // Sets the treatment of packets sent from now on, and replaces an earlier one for the same two
+  // machines. 0 means all machines. Any thread may call it.
   void set(int from, int to, Way way);
 
  private:
@@ -60,7 +59,7 @@ class Network {
   Way way(int from, int to);
 
   std::vector<Port> ports_;
-  std::mutex mutex_;  // of ways_
+  std::mutex mutex_;  // guards ways_
   std::vector<std::vector<Way>> ways_;
   std::deque<Packet> waiting_;  // by due
   Fd wake_up_;

@@ -10,7 +10,7 @@ namespace proffer::test {
 namespace {
 
 constexpr int kPauseMillis = 150;
-// Of a unit that no task takes.
+// A resource that no task uses.
 constexpr const char* kReserved = "disk:1";
 constexpr int64_t kMilli = 1'000;
 
@@ -44,10 +44,11 @@ void Operators::run(int number, const std::string& socket) {
     ::poll(nullptr, 0, kPauseMillis);
     const int64_t before = look(number, socket);
     if (before < 0) continue;
-    // Each value of a role is written once, so that a later one cannot be taken for it.
+    // Each value of a role is written only once, so that a read identifies its write.
     const bool is_reservation = round % 4 == 3;
     const std::string key = is_reservation ? reserved_key(number) : role_of(number);
-    weight += !is_reservation && weight + 1 == kWeightOne;  // as if nothing were set
+    // skip the default weight, which reads as unset
+    weight += !is_reservation && weight + 1 == kWeightOne;
     const int64_t value = is_reservation ? ++reserved : ++weight;
     const int64_t asked = now_nanos();
     records_.write("asked", asked, text(number, " ", key, " ", value));
@@ -89,7 +90,7 @@ void Operators::read(int number, const std::string& socket) {
     for (int i = 1; i <= count_; ++i) {
       int64_t weight = 0;
       for (const auto& role : *roles) {
-        // Without a weight of its own a role has 1, as one that is not there.
+        // A role without a weight has the default 1, as a role that does not exist.
         if (role.role == RoleName(role_of(i)) && role.weight != kWeightOne) weight = role.weight;
       }
       found(asked, role_of(i), weight);
@@ -100,7 +101,7 @@ void Operators::read(int number, const std::string& socket) {
   const auto rows = proto::parse_agents(agents.out);
   if (agents.code != 0 || !rows) return;
   for (const proto::AgentRow& row : *rows) {
-    // What another one has is not known now.
+    // The reservations of a disconnected agent are not known.
     if (row.state != proto::AgentState::kConnected) continue;
     for (int i = 1; i <= count_; ++i) {
       if (row.agent != AgentId(text("agent-", i))) continue;

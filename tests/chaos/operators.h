@@ -1,8 +1,8 @@
 #pragma once
 
-// Operators of a cluster that fails: one beside each master asks whether it leads and in which
-// epoch, writes to the registry, and reads what is there. All that is asked and answered is written
-// down for registry_oracle.h, which judges it.
+// Operators of a cluster under faults. There is one beside each master: it asks whether the master
+// leads and in which epoch, writes to the registry, and reads it. All questions and answers are
+// recorded for registry_oracle.h, which judges them.
 
 #include <atomic>
 #include <string>
@@ -15,21 +15,21 @@ namespace proffer::test {
 
 class Operators {
  public:
-  // `sockets`: of the masters. Operator i writes to role "chaos-i" and reserves of the agent
-  // "agent-i", from 1; `records` is the file.
+  // `sockets` are those of the masters. Operator i, from 1, writes to role "chaos-i" and makes
+  // reservations on "agent-i". `records` is the file.
   Operators(const std::vector<std::string>& sockets, const std::string& records);
-  // Waits for what has been asked.
+  // Waits for outstanding calls.
   ~Operators();
   Operators(const Operators&) = delete;
   Operators& operator=(const Operators&) = delete;
 
-  // The number of the master that answered last as the leader, from 1; 0: none has yet.
+  // The number, from 1, of the master that last answered as leader; 0: none yet.
   int leading() const { return leading_; }
   void stop() { is_over_ = true; }
 
  private:
   void run(int number, const std::string& socket);
-  // The epoch that the master at this socket leads in; -1: it does not say that it leads.
+  // The epoch in which the master at this socket leads; -1 if it does not answer as leader.
   int64_t look(int number, const std::string& socket);
   void read(int number, const std::string& socket);
 

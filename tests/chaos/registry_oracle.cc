@@ -1,5 +1,5 @@
-// judge_registry() is the whole story: epochs_rise() is about who leads, and each read is compared
-// with the writes of its key.
+// Read judge_registry() first: epochs_rise() checks the leaders, and each read is compared with the
+// writes of its key.
 
 #include "tests/chaos/registry_oracle.h"
 
@@ -14,12 +14,12 @@
 namespace proffer::test {
 namespace {
 
-// A master led in an epoch of at least `least` and at most `most` at some time in between.
+// At some time between `asked` and `answered`, a master led in an epoch from `least` to `most`.
 struct Sight {
   int64_t asked = 0;
   int64_t answered = 0;
   int64_t least = 0;
-  int64_t most = -1;  // -1: it is not known
+  int64_t most = -1;  // -1: not known
   std::string line = {};
 };
 
@@ -88,7 +88,7 @@ Records parse(const std::string& text_of_records) {
   return records;
 }
 
-// Whoever asks after somebody was told of an epoch never sees an older one.
+// A question after the answer with an epoch never gets an answer with an older epoch.
 void epochs_rise(const Records& records, std::vector<std::string>& violations) {
   for (const auto& [epoch, masters] : records.leaders) {
     if (masters.size() > 1) violations.push_back(text("several masters led in epoch ", epoch));
@@ -100,7 +100,7 @@ void epochs_rise(const Records& records, std::vector<std::string>& violations) {
             [](const Sight* a, const Sight* b) { return a->answered < b->answered; });
   std::sort(by_question.begin(), by_question.end(),
             [](const Sight* a, const Sight* b) { return a->asked < b->asked; });
-  const Sight* latest = nullptr;  // of those answered before
+  const Sight* latest = nullptr;  // among the answers before this question
   auto next = by_answer.begin();
   for (const Sight* sight : by_question) {
     for (; next != by_answer.end() && (*next)->answered < sight->asked; ++next) {
@@ -112,8 +112,8 @@ void epochs_rise(const Records& records, std::vector<std::string>& violations) {
   }
 }
 
-// What may be read of a role: what was acknowledged last before, what was asked for since then, and
-// what was never answered.
+// A read of a role may return the last write acknowledged before it, a write requested since then,
+// or one that was never answered.
 bool may_be_read(const Read& read, const std::vector<Write>& writes) {
   const Write* last = nullptr;
   for (const Write& write : writes) {

@@ -1,4 +1,4 @@
-// The oracle of the registry: a true story passes, and each lie that is planted in it is found.
+// The oracle of the registry accepts a correct record, and finds each planted violation.
 
 #include "tests/chaos/registry_oracle.h"
 
@@ -13,7 +13,7 @@ std::string violations(const std::string& records) {
   return all;
 }
 
-// The second master leads from 200 on.
+// The second master leads from time 200 on.
 constexpr const char* kTrue = R"(leads 100 1 110 3
 asked 120 1 chaos-1 1
 written 120 1 chaos-1 1 130 3 3
@@ -52,9 +52,9 @@ TEST(RegistryOracle, FindsThatAnAcknowledgedWriteIsLost) {
     const std::string found = violations(story + "read 140 2 chaos-1 " + value + " 150\n");
     EXPECT_NE(found.find("not there"), std::string::npos) << value;
   }
-  // One that began before the answer may see what was before.
+  // A read that began before the answer may return the previous value.
   EXPECT_EQ(violations(story + "read 125 2 chaos-1 1 150\n"), "");
-  // A role that nobody has written to has no value.
+  // A role without a write has no value.
   EXPECT_NE(violations("read 100 1 chaos-1 5 110\n"), "");
   EXPECT_EQ(violations("read 100 1 chaos-1 0 110\n"), "");
 }
@@ -71,9 +71,9 @@ TEST(RegistryOracle, FindsThatAReservationIsLostOrMadeTwice) {
 
 TEST(RegistryOracle, FindsALeaderThatGoesOnAfterALaterOneHasAnswered) {
   EXPECT_NE(violations("leads 100 1 110 3\nleads 120 2 130 4\nleads 140 1 150 3\n"), "");
-  // It was asked before.
+  // The question was before the answer of the later leader.
   EXPECT_EQ(violations("leads 100 1 110 3\nleads 120 2 130 4\nleads 125 1 150 3\n"), "");
-  // An acknowledgement of an earlier leader, asked for after a later one has answered.
+  // An earlier leader acknowledges a write that was requested after a later leader had answered.
   const std::string later = "leads 100 2 110 4\nasked 120 1 chaos-1 1\n";
   EXPECT_NE(violations(later + "written 120 1 chaos-1 1 130 3 3\n"), "");
   EXPECT_EQ(violations(later + "written 120 1 chaos-1 1 130 3 5\n"), "");

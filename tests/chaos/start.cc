@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMasters = 3;
 constexpr int kSchedulers = 2;
-// Numbers of machines in the network: a master has its own number.
+// Numbers of machines in the network; a master's machine has the master's number.
 constexpr int kFirstAgent = 10;
 constexpr int kFirstScheduler = 20;
 constexpr int kSpare = 30;
@@ -39,7 +39,7 @@ void Chaos::make_machine(const std::string& name, int number) {
   network_.join(machine(name), number);
 }
 
-// The cluster's own, which can be full.
+// A disk of the cluster, which can be full.
 void Chaos::mount_disk(const std::string& name, int mib) {
   const std::string path = cluster_.path(name);
   fs::create_directory(path);
@@ -84,7 +84,7 @@ bool Chaos::join(const std::string& name, unsigned uid, const Words& whom) {
 }
 
 bool Chaos::start_all() {
-  // Whatever becomes of this process, its mounts go with it.
+  // The mounts end with this process, also if it crashes.
   PCHECK(::unshare(CLONE_NEWNS) == 0);
   PCHECK(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
   zookeeper_ = std::make_unique<ZooKeeperServer>();

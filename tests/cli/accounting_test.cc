@@ -1,4 +1,4 @@
-// A month of the use of roles: the sums are exact, and what is missing is told.
+// Role use in a month: sums are exact, and gaps are reported.
 
 #include "cli/accounting.h"
 
@@ -53,11 +53,11 @@ TEST(Accounting, SumsEachRoleExactlyOverPages) {
   EXPECT_THAT(accounting_json(all),
               HasSubstr(R"("total":{"roles":2,"cpu_hours":1.000,"mem_gib_hours":1.000)"));
   EXPECT_THAT(accounting_json(all), HasSubstr(R"("cpu_seconds":3600.502)"));
-  // Its beginning is known.
+  // The beginning of the history is known.
   EXPECT_EQ(all.known_from, first - nanoseconds(1));
 }
 
-// A hundred thousand machines with a TiB each, all in use, all month.
+// 100,000 agents with a TiB each, fully used for the whole month.
 TEST(Accounting, AMonthOfAnyClusterFits) {
   Accounting all{.month = november()};
   const int64_t minute = int64_t{100'000} * 1024 * 1024 * 1000 * 60;

@@ -1,4 +1,4 @@
-// Outcomes pass from a trial's process to the report as one line.
+// A trial's process passes its outcome to the report as one line.
 
 #include "cli/conformance_report.h"
 

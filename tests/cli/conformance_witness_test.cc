@@ -1,4 +1,4 @@
-// What a witness finds wrong about a scheduler, and what it excuses since messages cross.
+// The violations that a witness finds, and the messages that it excuses because they crossed.
 
 #include "cli/conformance_witness.h"
 
@@ -17,7 +17,7 @@ using To = ConformanceProxy::To;
 
 constexpr Duration kLease = seconds(5);
 
-// A scheduler with one ask for three tasks, and one offer that was made for two of them.
+// A scheduler with one ask for three tasks, and one offer for two of them.
 class Story {
  public:
   Story() {
@@ -76,7 +76,7 @@ TEST(ConformanceWitness, CountsLaunchesAgainstTheirAsk) {
   s.launches(1, {"t1", "t2", "t3", "t4"});
   EXPECT_THAT(s.wrong(),
               ElementsAre(HasSubstr("more tasks of the ask 'work' than the ask wanted")));
-  // What was refused is wanted again, whether or not it is asked for again.
+  // A refused task is still wanted, whether the ask is declared again or not.
   Story again;
   again.launches(1, {"t1", "t2", "t3"});
   again.update("t3", TaskState::kRefused, proto::TaskReason::kOfferNotValid);
@@ -100,7 +100,7 @@ TEST(ConformanceWitness, KnowsWhichOffersMayBeAccepted) {
   Story unknown;
   unknown.launches(7, {"t1"});
   EXPECT_THAT(unknown.wrong(), ElementsAre(HasSubstr("did not receive in this session")));
-  // An accept may have crossed with the rescind, but not for long.
+  // An accept may cross with the rescind, but only for a short time.
   Story crossing;
   crossing.rescinds(1);
   crossing.pass(seconds(1));
@@ -152,7 +152,7 @@ TEST(ConformanceWitness, TellsUpdatesThatCameOnceFromThoseThatCameAgain) {
   s.told(running(1));
   s.said(proto::Acknowledge{.task = TaskId("t1"), .sequence = 1});
   s.told(running(1));
-  EXPECT_THAT(s.wrong(), IsEmpty());  // it has some time
+  EXPECT_THAT(s.wrong(), IsEmpty());  // within the allowed time
   s.pass(seconds(4));
   EXPECT_THAT(s.wrong(),
               ElementsAre("never acknowledged 1 update that arrived again (t1 sequence 1)"));

@@ -1,4 +1,4 @@
-// The event log of a master that does not answer: blocks, and lines of a master that stood by.
+// The event log of a master that does not answer: its blocks, and events of its time as a standby.
 
 #include "cli/events_on_disk.h"
 

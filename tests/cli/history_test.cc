@@ -83,8 +83,7 @@ TEST(CliFigures, ArePrintedForPeople) {
   EXPECT_EQ(nanos_text(1'234'567'890), "1.234 s");
 }
 
-// --- of several masters
-// ---------------------------------------------------------------------------
+// --- of several masters --------------------------------------------------------------------------
 
 proto::EndedTask ended(const std::string& task, int64_t at, int64_t launched = 0) {
   return {.framework = FrameworkId("f"),
@@ -107,19 +106,19 @@ TEST_F(CliHistory, MergesWhatMastersSawByTime) {
                                           rows_of({ended("b4", 40), ended("b1", 10)})};
   EXPECT_EQ(names(sdk::merge_history(parts, {}, 100)), "b4 a3 a2 b1 ");
   EXPECT_EQ(names(sdk::merge_history(parts, {}, 3)), "b4 a3 a2 and more");
-  // Each wrote in the order of acknowledgements, which is not always that of the ends.
+  // Each master wrote in the order of acknowledgements, which may differ from the order of ends.
   EXPECT_EQ(
       names(sdk::merge_history(
           {rows_of({ended("a1", 10), ended("a2", 20)}), rows_of({ended("b3", 15)})}, {}, 100)),
       "b3 a1 a2 ");
 }
 
-// Its end was acknowledged by the scheduler, and the agent did not hear of it before the next
-// master led: it told it again.
+// The scheduler acknowledged the end, but the agent did not hear of it before the next master led.
+// So the agent reported the end again.
 TEST_F(CliHistory, ShowsATaskThatTwoMastersWroteOnce) {
   const HistoryRows all =
       sdk::merge_history({rows_of({ended("t1", 20, 5)}), rows_of({ended("t1", 25, 5)}),
-                          rows_of({ended("t1", 90, 80)})},  // Another task of this name, later.
+                          rows_of({ended("t1", 90, 80)})},  // a later task with the same name
                          {}, 100);
   EXPECT_EQ(names(all), "t1 t1 ");
   EXPECT_EQ(all.page.tasks[1].status.at, Time() + seconds(20));

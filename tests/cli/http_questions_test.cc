@@ -1,4 +1,4 @@
-// Many servers asked at the same time, by real sockets.
+// Calls to many servers at the same time, over real sockets.
 
 #include "cli/http_questions.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using net_test::reserve_port;
 
-// Connections to it wait for ever, unless somebody takes them.
+// Connections to it are never accepted, unless a test accepts them.
 struct Listener {
   Listener() : Listener(reserve_port()) {}
   explicit Listener(std::pair<Fd, uint16_t> reserved)
@@ -28,7 +28,7 @@ struct Listener {
   const std::string address;
 };
 
-// Answers each request with "12"; until it is destroyed.
+// Answers each request with "12" until its destruction.
 class Answering {
  public:
   Answering() : server_([this] { serve(); }) {}

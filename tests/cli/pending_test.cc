@@ -1,4 +1,4 @@
-// When what waits will probably start, for people.
+// Start forecasts of waiting asks, as text.
 
 #include "cli/pending.h"
 

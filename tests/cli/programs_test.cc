@@ -1,4 +1,4 @@
-// What a program beside this one writes, for a file in memory and within a time.
+// The output of a program beside this one, which gets a file in memory and has a timeout.
 
 #include "cli/programs.h"
 
@@ -50,7 +50,7 @@ TEST_F(OutputOf, AProgramThatFailsOrIsNotThereIsAnError) {
 TEST_F(OutputOf, AProgramThatDoesNotEndIsKilledAtTheLimit) {
   program(text("echo $$ > ", home_, "/pid.new; mv ", home_, "/pid.new ", home_, "/pid; ",
                "exec tail -f /dev/null"));
-  // Long enough for the program to have begun; what it began is what must end.
+  // On a slow machine the program may not start within the timeout, so repeat until it has.
   Result<std::string> got = std::string();
   do {
     got = output_of("x", {}, "", milliseconds(200));
@@ -65,7 +65,7 @@ TEST_F(OutputOf, AProgramThatDoesNotEndIsKilledAtTheLimit) {
   EXPECT_NE(kill(pid, 0), 0);
 }
 
-// Whatever ends this process, SIGKILL too.
+// The program ends even if its parent gets SIGKILL.
 TEST_F(OutputOf, AProgramEndsWithTheOneThatStartedIt) {
   program(text("echo $$ > ", home_, "/pid.new; mv ", home_, "/pid.new ", home_, "/pid; ",
                "exec tail -f /dev/null"));

@@ -23,7 +23,7 @@ const std::vector<proto::ServerRow> kServers = {
     server("web.1.0-a", 0, "10.0.0.1", {{"http", 31'000}}),
     server("web.1.1-b", 1, "h2", {{"http", 31'001}}),
     server("web.1.2-c", 2, "h3", {{"admin", 1}}),   // another port
-    server("web.1.3-d", 3, "", {{"http", 31'003}})  // nobody knows where
+    server("web.1.3-d", 3, "", {{"http", 31'003}})  // its address is not known
 };
 
 TEST(ProxyTemplate, IsFilledWithTheServersOfEachApp) {

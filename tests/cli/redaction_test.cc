@@ -33,7 +33,7 @@ TEST(Redaction, RemovesValuesBehindNamesOfSecrets) {
            Row{"password=", "password="},
            Row{"secret=\nnext", "secret=\nnext"},
            Row{"secret", "secret"},
-           // What is no secret stays.
+           // Text without a secret is unchanged.
            Row{"agent lost agent=a1 reason=silent", "agent lost agent=a1 reason=silent"},
            Row{"key=3f2a tasks=2", "key=3f2a tasks=2"},
            Row{"the token is wrong", "the token is wrong"},

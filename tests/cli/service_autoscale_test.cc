@@ -1,4 +1,4 @@
-// Whose figures are taken for an instance's.
+// Which tasks count as instances of an app.
 
 #include "cli/service_autoscale.h"
 
@@ -31,7 +31,7 @@ TEST(Instances, AreAskedForByTheirFrameworkAndApp) {
     return proto::TaskRow{.framework = FrameworkId(of), .task = TaskId(task)};
   };
   EXPECT_TRUE(is_instance_of(row("service-1-1", "web.1.0-a"), framework, "web"));
-  // Of an app whose name begins so, and of another framework.
+  // An app whose name begins with "web", and another framework.
   EXPECT_FALSE(is_instance_of(row("service-1-1", "web.api.1.0-a"), framework, "web"));
   EXPECT_FALSE(is_instance_of(row("service-1-10", "web.1.0-a"), framework, "web"));
   EXPECT_FALSE(is_instance_of(row("service-1-1", "web.old"), framework, "web"));

@@ -1,4 +1,4 @@
-// The snapshot that is simulated for a plan.
+// The snapshot that is simulated to plan an update.
 
 #include "cli/service_forecast.h"
 

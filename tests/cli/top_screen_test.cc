@@ -1,4 +1,4 @@
-// What `proffer top` shows, and where keys lead.
+// The screen of `proffer top`, and its keys.
 
 #include "cli/top_screen.h"
 
@@ -44,7 +44,7 @@ TopPicture picture() {
   return all;
 }
 
-// Names come from masters, and a master may lie.
+// Names come from masters, and a master may send false ones.
 TEST(TopScreen, HasNoControlCharacterAndNoLineThatIsTooLongWhateverNamesAre) {
   TopPicture all = picture();
   const std::string hostile = "\x1b]0;owned\x07\xc2\x9b\xe2\x80\xae\r\n";

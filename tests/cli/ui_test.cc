@@ -1,5 +1,4 @@
-// What `proffer ui` decides, and how it relays: to a server that answers, streams, stands by or is
-// away.
+// How `proffer ui` decides and relays, to a server that answers, streams, stands by or is away.
 
 #include <algorithm>
 
@@ -64,7 +63,7 @@ TEST(WebFiles, AreWholeAndNameNoOtherHost) {
     EXPECT_FALSE(file.body.empty()) << file.path;
     EXPECT_GT(file.etag.size(), 10u) << file.path;
     pages += file.path == "/" ? 1 : 0;
-    // The name of a format is no place that is asked.
+    // The name of the format is not an address to contact.
     std::string body(file.body);
     const std::string svg = "http://www.w3.org/2000/svg";
     if (const size_t found = body.find(svg); found != body.npos) body.erase(found, svg.size());
@@ -89,7 +88,7 @@ TEST(UiRelay, PassesOnWhatIsForTheMaster) {
             "content-type: application/json\r\nidempotency-key: k1\r\ncontent-length: 2\r\n\r\n{}");
 }
 
-// Masters behind a relay, at one loop.
+// Masters and a relay, on one event loop.
 struct Story {
   std::string socket(const std::string& name) const { return dir.path() / name; }
   std::unique_ptr<HttpServer> serve(
@@ -101,7 +100,7 @@ struct Story {
     CHECK(listening) << listening.error().message();
     return *std::move(listening);
   }
-  // All that comes until the other end closes.
+  // Reads until the other end closes.
   std::string read_all(const Fd& fd) {
     std::string got;
     std::string block(64 * 1024, '\0');
@@ -112,7 +111,7 @@ struct Story {
     }));
     return got;
   }
-  // What a request to the relay is answered.
+  // The relay's answer to a request.
   std::string ask(const std::string& request) {
     const Fd fd = connect_path(socket("relay"));
     CHECK(send_all(fd, request));
@@ -139,7 +138,7 @@ struct Story {
   std::unique_ptr<HttpServer> relaying;
 };
 
-// As a script could that was given a link, or tabs that nobody closes.
+// As a script with a link could do, or tabs that stay open.
 TEST(UiRelay, ASessionThatFollowsALotKeepsNoOtherAway) {
   Story story;
   std::vector<HttpStream> streams;
@@ -163,7 +162,7 @@ TEST(UiRelay, ASessionThatFollowsALotKeepsNoOtherAway) {
     EXPECT_THAT(refused, HasSubstr("this session has 24 open requests")) << path;
   }
   EXPECT_THAT(story.ask(get("/v1/status", "another")), HasSubstr(" 200 "));
-  // What is over counts no longer.
+  // Closed connections no longer count.
   followers.clear();
   streams.clear();
   std::string answer;
@@ -232,7 +231,7 @@ TEST(UiRelay, PassesAStreamOnAsItsReaderTakesIt) {
   story.relay_to({"a"});
   const Fd slow = connect_path(story.socket("relay"));
   ASSERT_TRUE(send_all(slow, "GET /v1/events HTTP/1.0\r\nHost: localhost\r\n\r\n"));
-  // Nobody reads: no more is taken than fits between.
+  // If the reader stops, the relay accepts no more than its buffers hold.
   ASSERT_TRUE(run_until(story.loop, [&] { return written > 0; }));
   size_t before = 0;
   do {
@@ -245,7 +244,7 @@ TEST(UiRelay, PassesAStreamOnAsItsReaderTakesIt) {
             static_cast<std::ptrdiff_t>(kBlocks * block.size()));
 }
 
-// It takes connections, as a process does that is stopped, and answers none.
+// It accepts connections but never answers, like a stopped process.
 struct Still {
   explicit Still(const std::string& path, int queue = 64)
       : fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
@@ -265,7 +264,7 @@ TEST(UiRelay, AsksTheNextMasterIfOneStandsStill) {
     responder.respond_json(200, R"({"leads":"b"})");
   });
   story.relay_to({"still", "b"}, milliseconds(50));
-  // A change may have been done by the first one.
+  // The first master may have carried out a change.
   const std::string change =
       story.ask("POST /v1/kill HTTP/1.0\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}");
   EXPECT_THAT(change, HasSubstr(" 504 "));
@@ -289,13 +288,13 @@ TEST(UiRelay, WaitsAsLongAsTheRequestDoes) {
   const Fd waiting = connect_path(story.socket("relay"));
   ASSERT_TRUE(send_all(waiting, "GET /v1/agents?wait=60s HTTP/1.0\r\nHost: localhost\r\n\r\n"));
   ASSERT_TRUE(run_until(story.loop, [&] { return held.size() == 1; }));
-  // Another one that does not wait is answered meanwhile.
+  // A request to another master is answered meanwhile.
   EXPECT_THAT(story.get("/v1/agents"), HasSubstr(" 504 "));
   held.front().respond_json(200, "[]");
   EXPECT_THAT(story.read_all(waiting), HasSubstr(" 200 "));
 }
 
-// A task may be silent for hours, and the head of its output comes with the first byte.
+// A task may be silent for hours, and the response headers come only with its first byte.
 TEST(UiRelay, FollowsATaskThatHasWrittenNothing) {
   Story story;
   const Still agent(story.socket("agent"));
@@ -327,7 +326,7 @@ TEST(UiRelay, FollowsATaskThatHasWrittenNothing) {
     const Fd output = next_connection();
     net_test::run_for(story.loop, milliseconds(200));
     ASSERT_TRUE(send_all(output, "HTTP/1.0 200 OK\r\n\r\nat last"));
-    // What the relay has asked is read, so that closing is no reset.
+    // Read the relay's request first, so that closing does not cause a reset.
     std::string asked(4'096, '\0');
     EXPECT_GT(::recv(output.get(), asked.data(), asked.size(), 0), 0);
   }
@@ -383,7 +382,7 @@ TEST(UiRelay, FindsTheOutputOfATask) {
   EXPECT_THAT(read(), HasSubstr(whole));
   size = kOutputTailBytes;
   EXPECT_THAT(read(), HasSubstr(whole));
-  // The end of a long one; a reader learns that there is more.
+  // The last part of a long output, with a sign that more exists.
   size = kOutputTailBytes + 17;
   EXPECT_THAT(read(),
               HasSubstr("\r\n\r\n[17 bytes before this are omitted; show all with `proffer logs "

@@ -1,4 +1,4 @@
-// `proffer zookeeper`: which files a machine of an ensemble gets, and what is refused.
+// `proffer zookeeper`: the files for one machine of an ensemble, and refused input.
 
 #include <filesystem>
 #include <fstream>

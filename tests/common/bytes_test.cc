@@ -45,7 +45,7 @@ TEST(Bytes, WhatIsWrongGivesZerosFromThenOn) {
     EXPECT_FALSE(in.ended_well());
   }
   EXPECT_FALSE(ByteReader(bytes, "T").ok()) << "another tag";
-  // A length behind the end, and a number that does not end or has more than 64 bits.
+  // A length beyond the end of the input, and a varint that does not end or exceeds 64 bits.
   for (const std::string& wrong :
        {std::string("\x05text"), std::string("\x80"), std::string(10, '\xff')}) {
     ByteReader in(wrong);

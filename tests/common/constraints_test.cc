@@ -113,7 +113,7 @@ TEST(Constraints, OfPeersAreCheckedByTheSameRules) {
   }
 }
 
-// Whatever is accepted is printed in a way that reads back as the same.
+// Every accepted constraint prints as a text that parses to the same constraint.
 TEST(Constraints, ThatAreAcceptedReadBackAsPrinted) {
   Prng prng(9);
   constexpr std::string_view kPieces[] = {"rack", " ", "==", "!=", "=~",  "in", "not", "exists",

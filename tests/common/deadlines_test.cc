@@ -43,7 +43,7 @@ TEST(DeadlineQueue, AKeyHasOneTimeTheLastThatItWasGiven) {
   EXPECT_EQ(queue.time_of("a"), std::nullopt);
 }
 
-// The order points to the times, which move along.
+// The order contains pointers to the times; both move together.
 TEST(DeadlineQueue, GoesOnWhenItWasMoved) {
   Queue first;
   first.arm("b", at(2));

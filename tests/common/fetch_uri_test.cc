@@ -1,4 +1,4 @@
-// Where files of tasks come from, and the names that they may have.
+// Valid URIs of task files, and valid names for the files.
 
 #include "common/fetch_uri.h"
 

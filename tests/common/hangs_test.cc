@@ -1,5 +1,5 @@
-// A test binary that hangs is ended and names the case (tests/support/main.cc): this one runs
-// itself again, with a case that hangs.
+// A test binary that hangs is killed, and the test case is named (tests/support/main.cc). This test
+// runs itself again with a case that hangs.
 
 #include <array>
 #include <cstdio>
@@ -41,7 +41,7 @@ TEST_F(HangsIfAsked, InACaseThatUsesTheAlarm) {
   hang_if_asked_in("a case that uses the alarm");
 }
 
-// Its output.
+// Returns its output.
 std::string ended(const std::string& place) {
   std::array<char, 4'096> self{};
   if (readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) return "no path";

@@ -155,10 +155,10 @@ struct AgentLost {
 
 TEST(Trace, PrintsAsALogLine) {
   EXPECT_EQ(to_text(AgentLost{AgentId("a17"), 12}), "agent lost agent=a17 tasks=12");
-  // What somebody else wrote stays one field of one line.
+  // Text of a peer stays one field of one line.
   EXPECT_EQ(to_text(AgentLost{AgentId("a17"), 12, "no\npower tasks=0"}),
             R"(agent lost agent=a17 tasks=12 reason="no\npower tasks=0")");
-  // Peers send numbers of 64 bits; none of them is negative.
+  // Peers send 64-bit numbers; none is printed as negative.
   EXPECT_EQ(to_text(AgentLost{AgentId("a17"), std::numeric_limits<uint64_t>::max()}),
             "agent lost agent=a17 tasks=18446744073709551615");
 }
@@ -171,7 +171,7 @@ TEST(Trace, IsAskedForTheKindOfAnEvent) {
   EXPECT_EQ(event.as<Other>(), nullptr);
 }
 
-// The numbers of the published algorithm for the seed 1234567.
+// Expected numbers are from the published algorithm, for the seed 1234567.
 TEST(Prng, IsSplitMix64) {
   Prng prng(1234567);
   EXPECT_EQ(prng.next(), 6457827717110365317u);
@@ -212,7 +212,7 @@ TEST(Prng, WholeRangesWork) {
   EXPECT_TRUE(negative && positive);
 }
 
-// As an author's std::cout shows them, and GoogleTest.
+// As std::cout of framework authors and GoogleTest print them.
 TEST(Print, ValuesAreTheirTextOrNumber) {
   const auto printed = [](const auto& value) { return ::testing::PrintToString(value); };
   EXPECT_EQ(printed(AgentId("a1")), "a1");

@@ -17,7 +17,7 @@ struct FewDifferent {
   size_t operator()(int key) const { return static_cast<size_t>(key % 3); }
 };
 
-// Against a plain map, whatever is done.
+// Compares it with a plain map over random operations.
 template <class Hash>
 void behaves_as_a_map(uint64_t seed, int keys, int steps) {
   Prng prng(seed);
@@ -58,12 +58,12 @@ void behaves_as_a_map(uint64_t seed, int keys, int steps) {
 
 TEST(IndexedMap, BehavesAsAMap) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    behaves_as_a_map<std::hash<int>>(seed, 10, 500);  // Mostly too few to be indexed.
+    behaves_as_a_map<std::hash<int>>(seed, 10, 500);  // usually too small for an index
     behaves_as_a_map<std::hash<int>>(seed, 300, 3'000);
   }
 }
 
-// More of one hash than slots are looked at: what is not in the index is found all the same.
+// More entries have one hash than a lookup probes; entries outside the index are still found.
 TEST(IndexedMap, FindsWhatCollides) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     behaves_as_a_map<AllTheSame>(seed, 100, 2'000);

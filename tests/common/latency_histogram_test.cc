@@ -34,7 +34,7 @@ TEST(LatencyHistogram, ClampsWhatCannotBe) {
   EXPECT_LE(histogram.percentile(1'000), hours(1) + hours(1) / 8);
 }
 
-// Against the sorted list: never below the exact value, never more than an eighth above.
+// Compared with the sorted values: never below the exact percentile, at most an eighth above.
 TEST(LatencyHistogram, IsWithinAnEighthOfTheExactPercentile) {
   Prng prng(7);
   for (int round = 0; round < 50; ++round) {

@@ -9,7 +9,7 @@ namespace proffer {
 namespace {
 
 TEST(LiteralMap, HasAValueForEachAddress) {
-  // Addresses side by side, and more than there is room for at first.
+  // Adjacent addresses, and more of them than the first capacity.
   static const std::string kBytes(1'000, 'x');
   LiteralMap<size_t> map;
   for (size_t i = 0; i < kBytes.size(); ++i) {

@@ -114,7 +114,7 @@ TEST(Resources, OfAnAgentMayListItsGpus) {
   EXPECT_EQ(agent->amounts, ResourceVector::of(4000, 0, 0, 4000));
   EXPECT_EQ(print_agent_resources(*agent), "cpus:4;gpus:[0,2,3,5];ports:[1-2]");
   EXPECT_EQ(print_agent_resources(*parse_agent_resources("gpus:[1]")), "gpus:[1]");
-  // The first ones need no list.
+  // A count means the lowest devices.
   EXPECT_EQ(*parse_agent_resources("gpus:[0-1]"), *parse_agent_resources("gpus:2"));
   EXPECT_EQ(print_agent_resources(*parse_agent_resources("gpus:[1,0];mem:1")), "mem:1;gpus:2");
   for (const std::string_view wrong :
@@ -124,7 +124,7 @@ TEST(Resources, OfAnAgentMayListItsGpus) {
   EXPECT_EQ(parse_agent_resources("gpus:[0,x]").error().message(),
             "gpus must be a number, or devices in brackets from 0 to 63, each once, as in "
             "[0,2-3], not 'x'");
-  // A task says how many.
+  // A task's shape has a count, not device numbers.
   EXPECT_FALSE(parse_shape("gpus:[0]"));
 }
 
@@ -158,7 +158,7 @@ TEST(ResourceVectors, AreComparedKindByKind) {
   EXPECT_EQ(a[kCpus] + a[kMem] + a[kDisk] + a[kGpus], 8);
 }
 
-// --- ports: against a plain set of bits --------------------------------------------------------
+// --- ports: compared with a plain set of bits --------------------------------------------------
 
 using PortBits = std::bitset<65536>;
 
@@ -183,7 +183,7 @@ PortSet random_ports(Prng& prng) {
   std::vector<PortRange> ranges;
   const uint64_t count = prng.below(6);
   const int64_t base =
-      prng.chance(1, 3) ? 65535 - 60 : 1;  // At either end, where arithmetic breaks.
+      prng.chance(1, 3) ? 65535 - 60 : 1;  // near either end, where arithmetic may overflow
   for (uint64_t i = 0; i < count; ++i) {
     const int64_t first = base + prng.between(0, 60);
     const int64_t last = std::min<int64_t>(65535, first + prng.between(0, 12));
@@ -253,7 +253,7 @@ TEST(Gpus, FitByDevice) {
   const Row rows[] = {
       {0, {}, 9},
       {500, {{0, 500}, {1, 499}}, 1},
-      {500, {{0, 400}, {1, 400}}, 0},  // Enough in all, but on no one device.
+      {500, {{0, 400}, {1, 400}}, 0},  // enough in total, but not on one device
       {300, {{0, 1000}, {1, 700}}, 5},
       {1000, {{0, 1000}, {1, 999}}, 1},
       {1000, {{0, 500}, {1, 500}}, 0},
@@ -269,7 +269,7 @@ TEST(Gpus, FitByDevice) {
   }
 }
 
-TEST(Gpus, AreCarvedFromTheFullestDeviceThatIsEnoughAndTheLowestWholeOnes) {
+TEST(Gpus, AreCarvedByBestFitAndFromTheLowestWholeDevices) {
   const Resources free = with_gpus({{0, 1000}, {1, 300}, {2, 600}, {4, 1000}});
   const auto gpus = [&](int64_t milli) {
     return carve(ResourceVector::of(0, 0, 0, milli), free).gpus;
@@ -308,7 +308,7 @@ ResourceVector random_shape(Prng& prng) {
   return shape;
 }
 
-// What is carved can be taken and put back, and counting agrees with doing it.
+// Carved resources can be taken and put back, and the count agrees with repeated carving.
 TEST(Resources, CountingIsCarvingOneAfterTheOther) {
   Prng prng(8);
   int several = 0;

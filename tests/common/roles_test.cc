@@ -1,4 +1,4 @@
-// Role names, quota text, and which tables of roles hold together.
+// Role names, texts of quotas, and which tables of roles are consistent.
 
 #include "common/roles.h"
 
@@ -58,7 +58,7 @@ TEST(RoleTables, HoldTogetherOrSayWhy) {
                       {RoleName("eng/web"), guaranteed("cpus:6.5")}}),
             "the guarantees of the roles in 'eng' add up to cpus:10.5, more than its own "
             "guarantee of cpus:10");
-  // A role between that names nothing counts with what is in it.
+  // An intermediate role without a guarantee counts with the guarantees below it.
   EXPECT_EQ(error_of({{RoleName("eng"), guaranteed("cpus:1")},
                       {RoleName("eng/ads/train"), guaranteed("cpus:2")}}),
             "the guarantees of the roles in 'eng' add up to cpus:2, more than its own "

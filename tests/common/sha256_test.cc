@@ -7,7 +7,7 @@
 namespace proffer::sha256_test {
 namespace {
 
-// FIPS 180-4 and RFC 4231.
+// Test vectors from FIPS 180-4 and RFC 4231.
 TEST(Sha256, IsThatOfTheStandard) {
   EXPECT_EQ(to_hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(to_hex(sha256("abc")),

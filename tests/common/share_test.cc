@@ -1,5 +1,4 @@
-// Shares against fractions in 128 bits that are reduced before they are compared, and at the
-// bounds.
+// Shares compared with reduced fractions in 128 bits, and shares at the bounds.
 
 #include "common/share.h"
 
@@ -23,8 +22,8 @@ struct Parts {
   Share share() const { return Share::of(numerator, denominator, weight); }
 };
 
-// Another way to compare: whole parts first, then the fractions that remain, as in Euclid's
-// algorithm. No product is larger than one number.
+// An independent comparison, as in Euclid's algorithm: whole parts first, then the remaining
+// fractions. No product exceeds one number.
 std::strong_ordering compare(Uint128 a, Uint128 b, Uint128 c, Uint128 d) {
   while (true) {
     const Uint128 whole_left = a / b;
@@ -83,7 +82,7 @@ TEST(Share, ComparesAsFractionsDo) {
     if (prng.chance(1, 4)) right = {left.numerator, left.denominator, right.weight};
     if (prng.chance(1, 4) && left.numerator < kAmountMax / 2 && left.denominator < kAmountMax / 2) {
       right = {left.numerator * 2, left.denominator * 2,
-               left.weight};  // The same, written otherwise.
+               left.weight};  // an equal fraction in other terms
     }
     ASSERT_EQ(left.share() <=> right.share(), expected(left, right));
     ASSERT_EQ(left.share() == right.share(), expected(left, right) == 0);
@@ -130,18 +129,18 @@ TEST(DominantShare, IsTheLargestFractionOfAnyKind) {
   EXPECT_EQ(dominant_share(ResourceVector::of(1000, 4000), total), Share::of(2, 9));
   EXPECT_EQ(dominant_kind(ResourceVector::of(1000, 4000), total), ResourceKind::kMem);
   EXPECT_EQ(dominant_share(ResourceVector::of(0, 0, 0, 1000), total, 500), Share::of(1, 2));
-  // Of a kind that the cluster does not have, nothing counts.
+  // A kind that the cluster does not have does not count.
   EXPECT_EQ(dominant_share(ResourceVector::of(0, 0, 5000), total), Share());
   EXPECT_EQ(dominant_share(ResourceVector::of(1, 1), ResourceVector()), Share());
-  // More than there is, after an agent was lost.
+  // Use may exceed the total after an agent was lost.
   EXPECT_EQ(dominant_share(ResourceVector::of(18'000, 0), total), Share::of(2, 1));
-  // Equal fractions: the first kind.
+  // If fractions are equal, the first kind is dominant.
   EXPECT_EQ(dominant_kind(ResourceVector::of(3000, 6000), total), ResourceKind::kCpus);
   EXPECT_EQ(dominant_kind({}, total), ResourceKind::kCpus);
 }
 
 TEST(DominantShare, IsExactWhereFloatingPointIsNot) {
-  // Two shares that differ by one part in 2^100.
+  // These shares differ by one part in 2^100.
   const auto total = ResourceVector::of(kAmountMax, kAmountMax - 1);
   const Share a = dominant_share(ResourceVector::of(kAmountMax - 1, 0), total);
   const Share b = dominant_share(ResourceVector::of(0, kAmountMax - 2), total);

@@ -37,7 +37,7 @@ TEST(SharedValues, ValuesWithEqualHashesStayApart) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(*kept[static_cast<size_t>(i)], std::to_string(i));
 }
 
-// A value that comes again after many others may get a second block, with the same content.
+// After many other values, an equal value may get a second block with the same content.
 TEST(SharedValues, ABlockIsUnchangedWhenItIsNoLongerFound) {
   using Values = SharedValues<std::string, HashOfText>;
   Values values;
@@ -49,7 +49,7 @@ TEST(SharedValues, ABlockIsUnchangedWhenItIsNoLongerFound) {
   EXPECT_FALSE(again.is_same(first));
 }
 
-// The block goes with the last of its users, whatever the order in which they go.
+// The block ends with its last user, in any order of destruction.
 TEST(Shared, ABlockEndsWithItsLastUser) {
   struct Counted {
     explicit Counted(int& living) : living_(&living) { ++*living_; }
@@ -59,7 +59,7 @@ TEST(Shared, ABlockEndsWithItsLastUser) {
     }
     int* living_;
   };
-  // An empty one reads as a default one, which these do not have.
+  // An empty Shared reads as a default value, and Counted has none: so the values are optional.
   int living = 0;
   {
     std::vector<Shared<std::optional<Counted>>> users;

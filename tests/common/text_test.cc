@@ -21,18 +21,18 @@ TEST(Text, QuotesSoThatAnythingCanBeShown) {
       {"a\nb\tc", "'a\\nb\\tc'"},
       {std::string("\0\x1b\x7f", 3), "'\\x00\\x1b\\x7f'"},
       {"\xff", "'\\xff'"},
-      {"\xc3", "'\\xc3'"},                             // Cut in the middle of a character.
-      {"\xc0\x80", "'\\xc0\\x80'"},                    // Overlong.
-      {"\xe0\x80\x80", "'\\xe0\\x80\\x80'"},           // Overlong.
-      {"\xed\xa0\x80", "'\\xed\\xa0\\x80'"},           // A surrogate.
-      {"\xf4\x90\x80\x80", "'\\xf4\\x90\\x80\\x80'"},  // Beyond Unicode.
+      {"\xc3", "'\\xc3'"},                             // cut in the middle of a character
+      {"\xc0\x80", "'\\xc0\\x80'"},                    // overlong
+      {"\xe0\x80\x80", "'\\xe0\\x80\\x80'"},           // overlong
+      {"\xed\xa0\x80", "'\\xed\\xa0\\x80'"},           // a surrogate
+      {"\xf4\x90\x80\x80", "'\\xf4\\x90\\x80\\x80'"},  // beyond Unicode
   };
   for (const Row& row : rows) EXPECT_EQ(quoted(row.text), row.shown);
   EXPECT_EQ(quoted(std::string(200, 'x')), "'" + std::string(200, 'x') + "'");
   EXPECT_EQ(quoted(std::string(201, 'x')), "'" + std::string(200, 'x') + "…'");
 }
 
-// Messages quote values; in a log line they are between other quotes, and whole.
+// Messages quote values; a log line quotes the message once more, and loses nothing.
 TEST(Text, AValueOfALogLineCanBeReadBackAndIsWhole) {
   struct Row {
     std::string text;
@@ -203,7 +203,7 @@ TEST(Text, PrintableIsWhatNeedsNoEscape) {
   EXPECT_FALSE(is_printable(std::string(1'000, 'x') + "\n"));
 }
 
-// The characters of the issue, one by one; each is written as its bytes.
+// The characters of the issue, one by one, as their bytes.
 TEST(Text, WhatIsHiddenOrTurnsTheDirectionIsEscaped) {
   const std::pair<std::string_view, std::string_view> rows[] = {
       {"\xe2\x80\xae", "\\xe2\\x80\\xae"},           // U+202E
@@ -225,7 +225,7 @@ TEST(Text, WhatIsHiddenOrTurnsTheDirectionIsEscaped) {
     EXPECT_EQ(log_value(between), text("\"a", escaped, "b\""));
     EXPECT_FALSE(is_printable(between)) << escaped;
   }
-  // Dashes, quotes, blanks and marks that stand among them stay.
+  // Dashes, quotes, spaces and variation selectors are not escaped.
   for (const std::string_view plain : {"\xe2\x80\x93 \xe2\x80\x9ex\xe2\x80\x9c", "\xe2\x80\xa6",
                                        "\xe2\x9d\xa4\xef\xb8\x8f", "\xe3\x80\x80"}) {
     EXPECT_TRUE(is_printable(plain)) << plain;

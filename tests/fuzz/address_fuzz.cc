@@ -1,4 +1,4 @@
-// host:port as people write it.
+// Texts of host:port.
 
 #include "common/check.h"
 #include "net/address.h"

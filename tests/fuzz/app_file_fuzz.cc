@@ -1,4 +1,4 @@
-// An app file of service. There is no printer of app files, so here is one: JSON, of which YAML is
+// An app file of service. App files have no printer, so the target has one: JSON, of which YAML is
 // a superset.
 
 #include <string>
@@ -25,7 +25,8 @@ std::string health_of(const proto::HealthCheck& check) {
          ", grace: " + to_text(check.grace) + ", failures: " + std::to_string(check.failures) + "}";
 }
 
-// Rows, because yaml-cpp takes a key of more than 1,024 characters in one line's table for none.
+// One key per line, because yaml-cpp does not accept a key of more than 1,024 characters in a table
+// on one line.
 std::string print(const service::AppSpec& app) {
   std::string out =
       "name: " + in_quotes(app.name) +

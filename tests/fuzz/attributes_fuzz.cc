@@ -1,5 +1,5 @@
-// Attributes of agents: as people write them, and (line 1: a name, the rest: its value) as peers
-// send them.
+// Attributes of agents: as flags have them, and as peers send them (line 1: a name, the rest: its
+// value).
 
 #include "common/attributes.h"
 #include "common/check.h"

@@ -1,4 +1,4 @@
-// What people write of an array, and lines of index.tsv.
+// Texts of arrays, and lines of index.tsv.
 
 #include "common/check.h"
 #include "frameworks/batch/core/array.h"
@@ -19,7 +19,7 @@ void fuzz_batch_array(Input input) {
   } else {
     check_told(array.error());
   }
-  // A command with one word that is the text, and one argument that is.
+  // A command with the text as one word, and with the text as one argument.
   const auto words = batch::command_for({std::string(text), "{}"}, text, 7);
   CHECK_EQ(words.size(), 2u);
   CHECK(words[1] == text);

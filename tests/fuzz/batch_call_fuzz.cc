@@ -1,4 +1,4 @@
-// What users ask of the batch scheduler.
+// Users' requests to the batch scheduler.
 
 #include "common/check.h"
 #include "proto/json/batch_json.h"

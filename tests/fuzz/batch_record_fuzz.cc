@@ -1,4 +1,4 @@
-// What a batch scheduler reads from its store; an order also comes from whoever submits a job.
+// Records that a batch scheduler reads from its store; an order also comes from a user.
 
 #include "common/check.h"
 #include "frameworks/batch/core/records.h"

@@ -1,4 +1,4 @@
-// What a batch scheduler tells its executors and hears from them, and entries of indices.
+// Messages between a batch scheduler and its executors, and entries of indices.
 
 #include "common/check.h"
 #include "frameworks/batch/core/fnv.h"
@@ -18,14 +18,14 @@ void check(std::string_view bytes, Result<Value> (*decode)(std::string_view),
     return check_told(value.error());
   }
   const std::string encoded = encode(*value);
-  CHECK_LE(encoded.size(), bytes.size());  // Ours is the shortest encoding.
+  CHECK_LE(encoded.size(), bytes.size());  // our encoding is the shortest
   const Result<Value> again = decode(encoded);
   CHECK(again) << again.error().message();
   CHECK(*again == *value);
   CHECK(encode(*again) == encoded);
 }
 
-// A checksum that nobody guesses.
+// Adds the checksum, which a fuzzer does not guess.
 std::string sealed(std::string_view bytes) {
   batch::Fnv1a64 seal;
   seal.add(bytes);
@@ -53,7 +53,8 @@ void fuzz_batch_work(Input input) {
     batch_work_fuzz::check(std::string_view(batch_work_fuzz::sealed(bytes)),
                            batch::decode_element_end, batch::encode_element_end);
   }
-  // However its standard error is cut: what is no report is passed on, the rest is counted.
+  // For any cut of its standard error, lines that are no reports are passed on, and reports are
+  // counted.
   batch::ReportLines whole;
   std::string passed = whole.feed(bytes);
   passed += whole.finish();

@@ -1,6 +1,6 @@
-// Recovery of an agent's log. Input: 'r' and the bytes of a whole file; or 's' and a script that
-// makes a good log and then damages it, because nobody guesses checksums: pairs of bytes (what,
-// how much) that add records, cut the end or change a byte.
+// Recovery of an agent's log. Input: 'r' and the bytes of a complete file; or 's' and a script that
+// writes a valid log and then damages it, because a fuzzer does not guess checksums. The script has
+// pairs of bytes (operation, amount) that add records, cut the end or change a byte.
 
 #include <algorithm>
 #include <filesystem>
@@ -48,7 +48,8 @@ void put(const std::string& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// Whatever the bytes are: the log opens or is set aside, nothing is found twice, and it works on.
+// For any bytes: the log opens or is set aside, no record is found twice, and new records can be
+// added.
 std::optional<Records> check_recovery(const std::string& path) {
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
   if (!opened) {
@@ -82,7 +83,7 @@ std::optional<Records> check_recovery(const std::string& path) {
   return records;
 }
 
-// A good log, then its damage. Only its end may be lost without a word.
+// Writes a valid log, then damages it. Only its end may be lost without an error.
 void run_script(const std::string& path, Input script) {
   Records written;
   bool cut = false;
@@ -93,7 +94,7 @@ void run_script(const std::string& path, Input script) {
     CHECK(made) << made.error().message();
     for (size_t i = 0; i + 1 < script.size(); i += 2) {
       if (script[i] >= 128) continue;
-      // Lengths up to about a kilobyte; the bytes tell records apart.
+      // Lengths up to about a kilobyte; each record has different bytes.
       const size_t length = size_t{script[i]} * script[i] / 16;
       written.emplace_back(length, static_cast<char>(script[i + 1]));
       CHECK(made->log->append({written.back()}));
@@ -116,7 +117,7 @@ void run_script(const std::string& path, Input script) {
   if (changed == 0) CHECK(found) << "a log that was only cut is refused";
   if (!cut && changed == 0) CHECK(*found == written);
   if (!found) return;
-  // What is found is a beginning of what was written, whatever happened to the rest.
+  // For any damage, the found records are a prefix of the written ones.
   CHECK_LE(found->size(), written.size());
   CHECK(std::equal(found->begin(), found->end(), written.begin()));
 }

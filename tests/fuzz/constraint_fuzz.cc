@@ -1,5 +1,5 @@
-// Constraints and whether an agent meets them. Input: a line of attributes, then a constraint on
-// each line.
+// Constraints, and whether an agent meets them. Input: a line of attributes, then one constraint
+// per line.
 
 #include <optional>
 #include <tuple>

@@ -1,6 +1,6 @@
-// Every target over its corpus, and over bounded, seeded changes of it: what clang's fuzzer found
-// once stays found, with any compiler. PROFFER_LONG=1 makes many more changes. An input that breaks
-// a law is written to the temporary directory, for the corpus.
+// Runs every target over its corpus, and over a bounded number of seeded changes of it: a bug that
+// clang's fuzzer found once is found again with any compiler. PROFFER_LONG=1 makes many more
+// changes. An input that breaks a law is written to the temporary directory, for the corpus.
 //
 // FUZZ_SEEDS=1 in the environment writes the seeds that are not text, after a change of the schema.
 
@@ -55,13 +55,13 @@ std::vector<Seed> seeds_of(std::string_view target) {
     seeds.push_back({entry.path().filename().string(), Bytes(std::istreambuf_iterator<char>(file),
                                                              std::istreambuf_iterator<char>())});
   }
-  // Whatever the directory's order is, the changes are the same.
+  // Sorted, so that the changes do not depend on the directory's order.
   std::sort(seeds.begin(), seeds.end(),
             [](const Seed& a, const Seed& b) { return a.name < b.name; });
   return seeds;
 }
 
-// What is being run, for the message of a CHECK that fails in it.
+// The current input, for the message of a failing CHECK.
 struct Running {
   std::string what;
   Bytes bytes;
@@ -77,14 +77,14 @@ Running running;
   std::abort();
 }
 
-// The input lies in a block of its own size, so that a sanitizer sees a read behind it.
+// The input has a heap block of its exact size, so that a sanitizer finds reads beyond it.
 void run(const Target& target, std::string what, Bytes bytes) {
   running = {std::move(what), std::move(bytes)};
   const std::vector<uint8_t> exact(running.bytes.begin(), running.bytes.end());
   target.run(exact);
 }
 
-// One of the changes that chance or malice makes.
+// Makes one random or malicious change.
 void change(Prng& prng, const Bytes& other, Bytes& bytes) {
   static constexpr std::string_view kTokens[] = {";",
                                                  ":",
@@ -131,14 +131,14 @@ void change(Prng& prng, const Bytes& other, Bytes& bytes) {
       case 3:
         bytes.resize(at);
         break;
-      case 4: {  // A word becomes another: mostly a pointer somewhere else.
+      case 4: {  // Copies one word over another: often a pointer to a wrong place.
         if (bytes.size() < 16) break;
         const size_t to = prng.below(bytes.size() / 8) * 8;
         const size_t from = prng.below(bytes.size() / 8) * 8;
         for (size_t k = 0; k < 8; ++k) bytes[to + k] = bytes[from + k];
         break;
       }
-      default:  // The beginning of one and the end of another.
+      default:  // the beginning of one and the end of another
         bytes.resize(at);
         if (at < other.size()) {
           bytes.insert(bytes.end(), other.begin() + static_cast<std::ptrdiff_t>(at), other.end());
@@ -192,13 +192,13 @@ void write(const fs::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// The smallest of several that the generator makes: seeds are for their shape, not for their size.
+// The smallest of several generated values: seeds matter for their structure, not for their size.
 template <class Make>
 std::string smallest(const Make& make) {
   std::string best = make(uint64_t{1});
   for (uint64_t seed = 2; seed < 30; ++seed) {
     const std::string other = make(seed);
-    // Below this there is nothing in it.
+    // Smaller values are almost empty.
     if (other.size() >= 200 && (best.size() < 200 || other.size() < best.size())) best = other;
   }
   return best;
@@ -281,7 +281,8 @@ struct Happened {
   }
 };
 
-// Two events of the same kind, so that the second one repeats names; the clock has gone back.
+// Two events of the same kind, so that the second one repeats names; the clock goes back between
+// them.
 std::string block_of_events() {
   proto::EventBlockWriter block;
   const proto::EventOwners owners = {{"web-1-1", {.user = "ada", .role = "eng"}}};
@@ -478,7 +479,7 @@ std::map<std::string, std::string> made_seeds() {
                                                        .fetch_failed = {{1, 2}, {9, 0}}});
   seeds["batch_work/index_entry"] = batch::encode_index_entry(
       {.offset = 10, .length = 1000, .records = 20, .checksum = 0x0123456789abcdef});
-  // Without its seal, which the target adds.
+  // Without its checksum, which the target adds.
   seeds["batch_work/index_entry_unsealed"] =
       seeds["batch_work/index_entry"].substr(0, batch::kIndexEntryBytes - 8);
   add_array_seeds(seeds, common);
@@ -492,7 +493,7 @@ TEST(Corpora, HaveASeedOfEachKindOfMessageAndRecord) {
   }
 }
 
-// A seed that nothing decodes any more shows a fuzzer nothing.
+// A seed that no longer decodes is useless to a fuzzer.
 TEST(Corpora, DecodeStill) {
   for (const auto& [path, bytes] : made_seeds()) {
     std::ifstream file(corpus() / path, std::ios::binary);

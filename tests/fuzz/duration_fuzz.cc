@@ -1,4 +1,4 @@
-// Spans of time as people write them.
+// Texts of durations.
 
 #include "common/check.h"
 #include "common/limits.h"

@@ -1,4 +1,4 @@
-// Where files of tasks come from, as people write it.
+// Texts of the sources of task files.
 
 #include "common/check.h"
 #include "common/fetch_uri.h"
@@ -29,7 +29,7 @@ void fuzz_fetch_uri(Input input) {
   CHECK(uri->path.empty() != (uri->scheme == FetchUri::Scheme::kFile)) << whole;
   CHECK(uri->path.empty() || uri->path.front() == '/') << whole;
   CHECK(uri->path.find('\0') == std::string::npos) << whole;
-  // What is shown names the same file, without credentials.
+  // The printed form names the same file, without credentials.
   const Result<FetchUri> again = parse_fetch_uri(shown);
   CHECK(again && !again->has_credentials && again->name == uri->name) << whole;
   CHECK(uri->has_credentials != (shown == whole)) << whole;

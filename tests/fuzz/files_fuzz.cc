@@ -1,4 +1,4 @@
-// What the HTTP server makes of a Range header (line 1) and of a path below a root (the rest).
+// The HTTP server's treatment of a Range header (line 1) and of a path below a root (the rest).
 
 #include <fstream>
 

@@ -15,7 +15,8 @@ void fuzz_frame(Input input) {
   if (std::holds_alternative<proto::Unknown>(*envelope->message)) return;
   const auto frame = encoder.encode(*envelope);
   if (!frame) {
-    // Pointers of a hostile frame may share what they point to: then its value is larger than it.
+    // Pointers of a hostile frame may share their target: then the decoded value is larger than the
+    // frame.
     CHECK(frame.error().code() == ErrorCode::kResourceExhausted) << frame.error().message();
     return;
   }

@@ -40,7 +40,7 @@ Outcome read(std::string_view bytes, size_t at_once) {
 
 }  // namespace
 
-// In which pieces an answer arrives makes no difference.
+// The result does not depend on the pieces in which an answer arrives.
 void fuzz_http_answer(Input input) {
   const std::string_view bytes = text_of(input);
   const Outcome outcome = read(bytes, std::max<size_t>(bytes.size(), 1));

@@ -1,5 +1,5 @@
-// What strangers send to the HTTP port: the bytes of one connection, over loopback, to a server
-// with its loop in a thread of its own. Slower than the others: a connection for each input.
+// Hostile input for the HTTP port: the bytes of one loopback connection to a server whose loop runs
+// in its own thread. Slower than other targets, because each input needs a connection.
 
 #include <atomic>
 #include <memory>
@@ -32,7 +32,7 @@ class Server {
       CHECK(request.path.starts_with('/')) << request.path;
       CHECK(request.path.find('\0') == std::string::npos);
       CHECK_LE(request.body.size(), kHttpBodyBytesMax);
-      if (request.path == "/silence") return;  // Answers 500 by itself.
+      if (request.path == "/silence") return;  // answers 500 by itself
       if (request.path == "/stream") {
         HttpStream stream = responder.stream(200, "text/plain");
         stream.write("a line\n");
@@ -66,12 +66,12 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Everything that one connection answers to these bytes. The server need not answer somebody who
-  // ends his side of the connection meanwhile, but that ends half a request.
+  // The complete answer of one connection to these bytes. If the client closes its half of the
+  // connection early, the server may not answer, but that closes an incomplete request.
   std::string ask(std::string_view bytes, bool half_close) const {
     const Fd fd = net_test::connect_tcp(port_);
     CHECK_GE(fd.get(), 0) << "refuses connections";
-    net_test::send_all(fd, bytes);  // May be ended by the server half way.
+    net_test::send_all(fd, bytes);  // the server may close the connection before that
     if (half_close) ::shutdown(fd.get(), SHUT_WR);
     return net_test::receive_all(fd);
   }
@@ -92,10 +92,10 @@ void fuzz_http(Input input) {
   if (input.size() > 4 * kHttpRequestBytesMax) return;
   const std::string answer = server.ask(text_of(input), true);
   CHECK(answer.empty() || answer.starts_with("HTTP/1.")) << answer.substr(0, 200);
-  // As a body, or a chunk of one: errors quote the path, and libFuzzer learns the words from here.
+  // In a body, or in a chunk: errors quote the path, and libFuzzer learns the words from here.
   CHECK(answer.find("\r\n" + std::string(http_fuzz::kSecret)) == std::string::npos)
       << "left its root";
-  // Whatever came, the next visitor is served.
+  // After any input, the next client is served.
   static int visits = 0;
   if (++visits % 8 != 0) return;
   const std::string healthy =

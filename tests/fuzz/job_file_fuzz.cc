@@ -1,4 +1,4 @@
-// A job file of batch. There is no printer of job files, so here is one: JSON, of which YAML is a
+// A job file of batch. Job files have no printer, so the target has one: JSON, of which YAML is a
 // superset.
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace proffer::fuzz {
 namespace job_file_fuzz {
 namespace {
 
-// ~{ would be a parameter.
+// ~{ would begin a parameter.
 std::string literal(const std::string& value) {
   std::string out;
   for (size_t i = 0; i < value.size(); ++i) {
@@ -109,7 +109,7 @@ std::string print(const batch::JobFile& file) {
   return "{" + out + (file.stages.empty() ? "}" : "}}");
 }
 
-// yaml-cpp takes a key that is longer than 1,024 characters in a table of one line for none.
+// yaml-cpp does not accept a key of more than 1,024 characters in a table on one line.
 bool has_long_name(const batch::JobFile& file) {
   const auto is_long = [](const std::string& name) { return in_quotes(name).size() > 1'000; };
   const auto has = [&](const batch::JobText& job) {
@@ -121,7 +121,7 @@ bool has_long_name(const batch::JobFile& file) {
          });
 }
 
-// All stages are in one line of what was printed.
+// The printed form has all stages on one line.
 batch::JobFile without_lines(batch::JobFile file) {
   for (batch::StageText& stage : file.stages) stage.line = 1;
   return file;

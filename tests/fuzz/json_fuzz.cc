@@ -1,4 +1,4 @@
-// Every parser of JSON. Input: a letter that says which, then the text.
+// Every JSON parser. Input: a letter that selects the parser, then the text.
 
 #include <tuple>
 #include <vector>
@@ -16,7 +16,7 @@ namespace proffer::fuzz {
 namespace json_fuzz {
 namespace {
 
-// What parses prints, and parses back equal.
+// A parsed value prints as a text that parses to an equal value.
 template <class Value>
 void check(std::string_view json, Result<Value> (*parse)(std::string_view),
            std::string (*print)(const Value&)) {
@@ -41,21 +41,21 @@ void check_line(std::string_view json) {
   CHECK(*again == *members) << printed;
 }
 
-// A page is made of lines; each of them stands for one event.
+// A page consists of lines; each line is one event.
 void check_events(std::string_view json) {
   const Result<proto::EventPage> page = proto::parse_event_page(json);
   if (!page) return check_told(page.error());
   const std::vector<std::string> lines = proto::lines_of_event_page(json);
   const std::string printed = proto::event_page_json(lines, page->next);
   const Result<proto::EventPage> again = proto::parse_event_page(printed);
-  // Unknown members of a page or an event may hold objects, which are no events.
+  // Unknown members of a page or an event may contain objects that are not events.
   if (lines.size() != page->events.size()) return;
   CHECK(again) << again.error().message() << " in " << printed;
   CHECK(*again == *page) << printed;
 }
 
-// What a standby writes into its own log: events in order, from the place on. A reader of that log
-// is told what the leader's readers are told.
+// A standby writes events to its own log: in order, from this place on. Readers of that log get the
+// same as the leader's readers.
 void check_followed(std::string_view json) {
   constexpr proto::EventPlace kFrom{LeaderEpoch(1), 2};
   const Result<proto::FollowedEvents> events = proto::parse_followed_events(json, kFrom);
@@ -72,7 +72,7 @@ void check_followed(std::string_view json) {
   }
   CHECK(kept.empty() || events->next == end);
   if (events->next < kFrom) {
-    // A gap leads back, to a leader that counts from a lower number.
+    // A gap leads back to a leader with a lower number.
     CHECK(kept.empty());
     return;
   }
@@ -92,7 +92,7 @@ void fuzz_json(Input input) {
   using json_fuzz::check;
   if (input.empty()) return;
   const std::string_view json = text_of(input).substr(1);
-  // Escapes can make a printed text larger than what was parsed, but not this much larger.
+  // Escapes can make the printed text larger than the parsed one, but not by this factor.
   if (json.size() > kJsonBytesMax / 8) return;
   switch (input[0]) {
     case 'a':

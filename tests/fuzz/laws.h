@@ -1,6 +1,6 @@
 #pragma once
 
-// What the targets share: their input as text, and the law of what is told to people.
+// Common code of the targets: their input as text, and the law for messages to people.
 
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ inline std::string_view text_of(Input input) {
 }
 inline std::span<const std::byte> bytes_of(Input input) { return std::as_bytes(input); }
 
-// The first line, without its newline, and what follows.
+// The first line, without its newline, and the rest.
 inline std::pair<std::string_view, std::string_view> first_line(std::string_view text) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos) return {text, {}};
@@ -44,8 +44,8 @@ inline std::string in_quotes(std::string_view value) {
   return out + "\"";
 }
 
-// The length of the character of UTF-8 at the start of `text`; 0 if there is none, or one that
-// steers a terminal (RFC 3629; the controls of C0 and C1).
+// The length of the UTF-8 character at the start of `text`; 0 if there is none, or if it controls a
+// terminal (RFC 3629; C0 and C1 controls).
 inline size_t readable_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -75,7 +75,7 @@ inline bool is_readable(std::string_view text) {
   return true;
 }
 
-// The code of the character at the start of a text that readable_length() takes.
+// The code point at the start of a text for which readable_length() is not 0.
 inline uint32_t code_of(std::string_view text) {
   const size_t length = readable_length(text);
   uint32_t code = static_cast<unsigned char>(text[0]);
@@ -85,8 +85,8 @@ inline uint32_t code_of(std::string_view text) {
   return code;
 }
 
-// What a person at a terminal sees as it is: readable, and nothing that is hidden, turns the
-// direction of what stands beside it, or ends a line. Written apart from common/printable.cc.
+// Whether a terminal shows the text as it is: readable, without characters that are hidden, change
+// the text direction or end a line. Independent of common/printable.cc.
 inline bool is_for_terminal(std::string_view text) {
   while (!text.empty()) {
     const size_t length = readable_length(text);
@@ -121,8 +121,8 @@ inline bool is_for_terminal(std::string_view text) {
   return true;
 }
 
-// The law of every refusal: something is said, in one line that any terminal and log can take, and
-// not much longer than what is allowed for it in a message.
+// The law of every refusal: its message is not empty, is one line that is safe for terminals and
+// logs, and is not much longer than the maximum.
 inline void check_told(const Error& error) {
   CHECK(!error.message().empty());
   CHECK(is_for_terminal(error.message())) << error.message();

@@ -1,4 +1,4 @@
-// A stream of frames with their lengths before them, cut as the first byte says.
+// A stream of frames with length prefixes, cut into pieces by the first byte.
 
 #include <algorithm>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 using Frames = std::vector<std::vector<std::byte>>;
 
-// The frames before the end, or before what is none; at most `stop_after` of them.
+// The frames before the end, or before the first invalid one; at most `stop_after` of them.
 struct FramesRead {
   Frames frames = {};
   FrameReader::Verdict verdict = FrameReader::Verdict::kMore;
@@ -45,7 +45,7 @@ void fuzz_local_frames(Input input) {
   const size_t cut = size_t{input[0]} + 1;
   const std::span<const std::byte> bytes = bytes_of(input.subspan(1));
   const FramesRead whole = read(bytes, std::max<size_t>(bytes.size(), 1), SIZE_MAX);
-  // However a stream is cut, it says the same.
+  // The frames do not depend on the cuts.
   CHECK(read(bytes, cut, SIZE_MAX) == whole) << "cut in " << cut;
   CHECK(read(bytes, 1, SIZE_MAX) == whole) << "cut in bytes";
   if (!whole.frames.empty()) {
@@ -53,7 +53,7 @@ void fuzz_local_frames(Input input) {
     CHECK(first.verdict == FrameReader::Verdict::kStopped);
     CHECK(first.frames.size() == 1 && first.frames[0] == whole.frames[0]);
   }
-  // What was read is what begins the stream.
+  // The frames read are a prefix of the stream.
   std::vector<std::byte> again;
   for (const auto& frame : whole.frames) {
     const auto header = frame_header(frame.size());

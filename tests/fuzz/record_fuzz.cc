@@ -9,8 +9,8 @@ namespace proffer::fuzz {
 void fuzz_record(Input input) {
   const Result<proto::CheckpointRecord> record = proto::decode_record(text_of(input));
   if (!record) return check_told(record.error());
-  // Shared pointers can make a value too large to encode; the agent only encodes what came in
-  // frames. Half of the largest is far from that.
+  // Shared pointers can make a value too large to encode; the agent only encodes values from
+  // frames. Half of the maximum size is safe.
   if (input.size() > kFrameBytesMax / 2) return;
   const std::string bytes = proto::encode_record(*record);
   const Result<proto::CheckpointRecord> again = proto::decode_record(bytes);

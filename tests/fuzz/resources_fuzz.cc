@@ -1,4 +1,4 @@
-// Resources as people write them: any, an agent's, a task's shape.
+// Texts of resources: any resources, an agent's, a task's shape.
 
 #include "common/check.h"
 #include "common/resources.h"
@@ -37,7 +37,7 @@ void fuzz_resources(Input input) {
   const Result<ResourceVector> again = parse_shape(to_text(*shape));
   CHECK(again && *again == *shape) << to_text(*shape);
   if (!agent) return;
-  // What is carved out is there, is what was asked for, and leaves the rest.
+  // A carved part is available, equals the request, and leaves the rest.
   CHECK_EQ(fits(*shape, *agent), count_that_fits(*shape, *agent, 1) == 1);
   if (!fits(*shape, *agent)) return;
   const Resources taken = carve(*shape, *agent);

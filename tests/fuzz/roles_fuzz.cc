@@ -1,4 +1,4 @@
-// Role names, their weights and quota as people write them, and tables of them.
+// Texts of role names, weights and quotas, and tables of them.
 
 #include "common/check.h"
 #include "common/limits.h"
@@ -10,7 +10,8 @@ namespace proffer::fuzz {
 
 namespace {
 
-// "cpus:1;mem:2": reads back as it is printed, and a table with it has an answer.
+// A quota such as "cpus:1;mem:2" parses back from its printed form, and a table with it is accepted
+// or refused.
 void check_quota(std::string_view whole) {
   const Result<Quota> quota = parse_quota(whole);
   if (!quota) return check_told(quota.error());

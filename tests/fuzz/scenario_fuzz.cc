@@ -1,4 +1,4 @@
-// A scenario of `proffer simulate`, which `proffer snapshot` prints too; small ones also happen.
+// A scenario of `proffer simulate`, which `proffer snapshot` also prints; small ones are simulated.
 
 #include <algorithm>
 #include <string>
@@ -28,7 +28,7 @@ bool is_small(const sim::Scenario& scenario) {
   return agents <= kAgentsMax && tasks <= kTasksMax;
 }
 
-// No cluster, however odd, breaks an invariant.
+// No cluster, even a strange one, breaks an invariant.
 void happens(sim::Scenario scenario) {
   scenario.until = std::min(scenario.until.value_or(kUntilMax), kUntilMax);
   if (scenario.report_at.size() > kReportsMax) scenario.report_at.resize(kReportsMax);

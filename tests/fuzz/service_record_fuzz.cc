@@ -1,4 +1,4 @@
-// What a service scheduler reads from its store, and from its instances' updates.
+// Records that a service scheduler reads from its store and from its instances' updates.
 
 #include "common/check.h"
 #include "frameworks/service/core/ports.h"
@@ -8,7 +8,7 @@
 namespace proffer::fuzz {
 namespace {
 
-// A record of an older form is written in the form of today.
+// A record in an older format is written in the current one.
 template <class Record>
 void check_form_of_today(const Record& record, std::string_view bytes,
                          Result<Record> (*decode)(std::string_view)) {

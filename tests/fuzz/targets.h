@@ -1,11 +1,12 @@
 #pragma once
 
-// The fuzz targets: one function for each decoder and parser, which feeds it any bytes and CHECKs
-// its laws. What decodes must encode to an equal value, what parses must print and parse back
-// equal, and what is refused must be told in one readable line.
+// The fuzz targets: one function for each decoder and parser, which gets any bytes and CHECKs its
+// laws. A decoded value must encode to an equal value, a parsed value must print and parse back
+// equal, and a refusal must have a message of one readable line.
 //
-// A target lives in <name>_fuzz.cc, has seeds in corpus/<name>/ and a row in kTargets. libFuzzer
-// makes inputs for it with clang (tools/fuzz); corpus_test.cc runs its corpus with any compiler.
+// A target lives in <name>_fuzz.cc, and has seeds in corpus/<name>/ and a row in kTargets.
+// libFuzzer generates inputs for it with clang (tools/fuzz); corpus_test.cc runs its corpus with
+// any compiler.
 
 #include <array>
 #include <cstdint>
@@ -50,7 +51,7 @@ void fuzz_trace(Input input);
 struct Target {
   std::string_view name;
   void (*run)(Input);
-  int mutations = 3'000;  // in an ordinary test run; fewer for slow ones
+  int mutations = 3'000;  // in a normal test run; fewer for slow ones
 };
 
 inline constexpr std::array kTargets = {

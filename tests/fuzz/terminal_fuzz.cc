@@ -1,5 +1,6 @@
-// The one place where text leaves to a terminal: whatever peers say, nothing that is printed has a
-// control character but newline, nor anything that is hidden or turns the direction of text.
+// The single function that prints text to a terminal: for any text of peers, its output has no
+// control characters except newlines, and no characters that are hidden or change the text
+// direction.
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +17,7 @@ namespace proffer::fuzz {
 namespace terminal_fuzz {
 namespace {
 
-// What it prints, without the last newline.
+// The printed text, without the last newline.
 std::string printed(const std::function<void(std::FILE*)>& print) {
   char* bytes = nullptr;
   size_t size = 0;
@@ -50,7 +51,7 @@ void check_text(std::string_view whole) {
   CHECK(is_for_terminal(line)) << line;
   CHECK(printable_line(line) == line) << "what was escaped stays: " << line;
   CHECK(is_printable(line)) << line;
-  // What is harmless is not changed.
+  // Harmless text is not changed.
   if (is_for_terminal(whole)) CHECK(line == whole) << line;
   CHECK_EQ(is_printable(whole), is_for_terminal(whole)) << line;
   if (is_printable(whole)) CHECK(is_plain_text(whole));
@@ -66,7 +67,7 @@ void check_text(std::string_view whole) {
   CHECK(is_for_terminal(prefix)) << prefix;
 }
 
-// One error and one hint, whatever their words are.
+// An error and a hint with arbitrary texts.
 void check_error(std::string_view whole) {
   const auto [first, rest] = first_line(whole);
   const std::string text =

@@ -1,4 +1,4 @@
-// The small parsing that values share, and what makes foreign bytes printable.
+// Parsing of small values, and escaping of foreign bytes.
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
-// A table that `proffer simulate` adds to a scenario. The first line says which: tasks (CSV), nodes
-// or pods (of the trace openb).
+// A table that `proffer simulate` adds to a scenario. The first line selects its kind: tasks (CSV),
+// or nodes or pods (of the openb trace).
 
 #include <string>
 

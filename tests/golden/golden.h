@@ -1,6 +1,6 @@
 #pragma once
 
-// Texts that are reviewed in diffs. GOLDEN_UPDATE=1 in the environment rewrites them.
+// Expected texts that are reviewed as diffs. GOLDEN_UPDATE=1 in the environment rewrites them.
 
 #include <cstdlib>
 #include <fstream>

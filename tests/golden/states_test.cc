@@ -1,4 +1,4 @@
-// docs/STATES.md is drawn from the tables of the states of tasks and agents.
+// docs/STATES.md is generated from the state tables of tasks and agents.
 
 #include "proto/agent_state.h"
 #include "proto/task_state.h"
@@ -7,7 +7,7 @@
 namespace proffer::proto {
 namespace {
 
-// The table of one kind of states, and its picture.
+// The table of one kind of state, and its diagram.
 template <class Rows, class IsLast>
 std::string table_of(const Rows& rows, std::string_view first, IsLast is_last) {
   std::string out = "| from | event | to |\n|---|---|---|\n";

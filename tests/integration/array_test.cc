@@ -1,4 +1,4 @@
-// Arrays on real clusters whose parts are killed in the middle.
+// Arrays on real clusters whose processes are killed while they run.
 
 #include <algorithm>
 #include <csignal>
@@ -64,7 +64,7 @@ TEST_F(Arrays, MapEqualsALoopOverTheSameFiles) {
   EXPECT_EQ(done.out, expected.out);
   EXPECT_NE(done.err.find("40 of 40 elements done"), std::string::npos) << done.err;
 
-  // The same from standard input, where the argument becomes the last word.
+  // Reads the arguments from standard input; each becomes the last word of the command.
   const Exit piped =
       run({"bash", "-c",
            text(program("proffer"),
@@ -98,7 +98,7 @@ TEST_F(Arrays, ElementsThatFailAreTriedAgainAndTold) {
   const Exit listed = cluster.proffer({"batch", "list", "--all"});
   EXPECT_NE(listed.out.find("5/5"), std::string::npos) << listed.out;
   EXPECT_FALSE(fs::exists(home_ / "out/_SUCCESS"));
-  // What a retry needs is kept until somebody gives it up; the results stay.
+  // Files for a retry are kept until the job is given up; the results stay.
   EXPECT_TRUE(fs::exists(home_ / "out/_temporary"));
   const Exit given_up = cluster.proffer({"batch", "cancel", "sweep-1"});
   EXPECT_NE(given_up.out.find("its results stay, and it can no longer be retried"),
@@ -108,8 +108,8 @@ TEST_F(Arrays, ElementsThatFailAreTriedAgainAndTold) {
   EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1"}).out, done.out);
 }
 
-// Elements that did their work do not run again, and each has its output once, from the attempt
-// that counts. The scheduler is killed while the others run for the second time.
+// Elements that succeeded do not run again, and each has one output, from the attempt that counts.
+// The scheduler is killed while the failed elements run again.
 TEST_F(Arrays, ARetryRunsTheElementsThatFailedAndNoOthers) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
   const std::string line =
@@ -146,7 +146,7 @@ TEST_F(Arrays, ARetryRunsTheElementsThatFailedAndNoOthers) {
 }
 
 // Executors and the scheduler are killed while it runs. Each element has one result, and only
-// those run twice that a kill met.
+// elements that a kill interrupted run twice.
 TEST_F(Arrays, WhatIsKilledInTheMiddleRepeatsOnlyWhatWasCutOff) {
   Cluster cluster({.agents = 2, .resources = "cpus:1;mem:2048", .batch = true});
   const std::string line =

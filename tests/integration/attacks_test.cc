@@ -1,4 +1,4 @@
-// What tasks and strangers do to a real cluster to get more than is theirs, and do not get.
+// Attacks by tasks and by other users on a real cluster, to get access that they must not have.
 
 #include <cstdlib>
 #include <string>
@@ -20,7 +20,7 @@ class Attacks : public testing::Test {
     cluster_ = nullptr;
   }
 
-  // The whole answer of agent-1.
+  // The complete HTTP answer of agent-1.
   static std::string get(const std::string& target) {
     return get_http(cluster_->told_by("agent-1", "http"), target);
   }
@@ -32,8 +32,8 @@ class Attacks : public testing::Test {
 };
 Cluster* Attacks::cluster_ = nullptr;
 
-// A task may write beside its sandbox while it runs as the agent's user. What it puts there is
-// nothing that the agent made.
+// The task runs as the agent's user, so it may write beside its sandbox. The agent must not serve
+// such files, since it did not make them.
 TEST_F(Attacks, ATaskMakesItsAgentServeNothingBesideItsSandbox) {
   const std::unique_ptr<Process> run = cluster_->start(
       {"run", "--name", "thief", "--",
@@ -55,7 +55,7 @@ TEST_F(Attacks, ATaskMakesItsAgentServeNothingBesideItsSandbox) {
     EXPECT_LT(status_of(answer), 500) << others << ": " << answer;
   }
 
-  // Nor when its executor's directory is exchanged while it runs.
+  // The agent also refuses if the executor's directory is replaced while the executor runs.
   const std::string sandboxes = cluster_->dir() + "/agent-1/sandboxes/";
   const std::string executor = sandboxes + line->substr(line->find(' ') + 1);
   ASSERT_EQ(std::rename(executor.c_str(), (executor + ".old").c_str()), 0);
@@ -68,7 +68,7 @@ TEST_F(Attacks, ATaskMakesItsAgentServeNothingBesideItsSandbox) {
   EXPECT_EQ(status_of(get(files + "etc/passwd")), 404);
 }
 
-// It ends its own executor by that, and with it itself. Nobody else is named as the one who did it.
+// The task kills its executor, and so itself. The end must not be attributed to its scheduler.
 TEST_F(Attacks, ATaskThatEndsItsExecutorIsNotToldAsKilledByItsScheduler) {
   for (const char* signal : {"TERM", "INT", "KILL"}) {
     SCOPED_TRACE(signal);
@@ -83,8 +83,8 @@ TEST_F(Attacks, ATaskThatEndsItsExecutorIsNotToldAsKilledByItsScheduler) {
       << told.err;
 }
 
-// A page in a browser, by a name of its own that means 127.0.0.1. It reaches ports, if any is
-// served, and has no token.
+// A page in a browser, under a host name that resolves to 127.0.0.1. It can reach served ports, but
+// has no token.
 TEST_F(Attacks, AStrangersPageTalksToNoDaemon) {
   const std::string ask = "GET /v1/agents HTTP/1.1\r\nConnection: close\r\n";
   const std::string port = cluster_->told_by("master", "http_port");
@@ -95,7 +95,7 @@ TEST_F(Attacks, AStrangersPageTalksToNoDaemon) {
   EXPECT_EQ(status_of(get_http(cluster_->http(), "/v1/agents")), 200);
 }
 
-// A user of this machine reaches ports, too, and cannot read the token.
+// Other users of this machine can reach the port too, but cannot read the token.
 TEST_F(Attacks, APortIsForThoseThatHaveTheToken) {
   const std::string port = cluster_->told_by("master", "http_port");
   const std::string path = cluster_->dir() + "/master/http_token";

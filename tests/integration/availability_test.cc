@@ -1,6 +1,6 @@
-// docs/concepts/availability.md: its commands, and the failures of its table of several masters,
-// with three masters and three ZooKeeper servers, each master beside one. What else it says is
-// tested in leadership_test.cc, kill_storm_test.cc, registry_test.cc and tests/store.
+// The commands of docs/concepts/availability.md, and the failures in its table of several masters:
+// three masters and three ZooKeeper servers, one beside each master. leadership_test.cc,
+// kill_storm_test.cc, registry_test.cc and tests/store test its other statements.
 
 #include <csignal>
 #include <filesystem>
@@ -42,7 +42,7 @@ class Availability : public testing::Test {
     ASSERT_TRUE(eventually([&] { return is_agent_active(); })) << agent_->err();
   }
 
-  // In ZooKeeper: a cluster of its own for each test.
+  // A path in ZooKeeper: each test has its own cluster.
   static std::string path() {
     return text("/", testing::UnitTest::GetInstance()->current_test_info()->name());
   }
@@ -81,7 +81,7 @@ class Availability : public testing::Test {
     EXPECT_TRUE(status);
     return status ? static_cast<int64_t>(status->leader.value()) : -1;
   }
-  // A task that runs until `end` is there, and that says so.
+  // A task that prints a line and runs until the file `end` exists.
   std::unique_ptr<Process> start_task() const {
     auto task = std::make_unique<Process>(
         Words{program("proffer"), "run", "--master=" + all(), "--",
@@ -121,7 +121,7 @@ TEST_F(Availability, TheCommandsOfItsPageWork) {
   EXPECT_THAT(status.out.substr(line + 1, status.out.find('\n', line + 1) - line),
               HasSubstr(socket(leads)));
 
-  // What a standby says is on the page, but for the places.
+  // The output of a standby is quoted on the page, except for addresses.
   const std::string prompt = "```\n$ ";
   const size_t at = page.find(prompt) + prompt.size();
   const size_t newline = page.find('\n', at);
@@ -142,7 +142,7 @@ TEST_F(Availability, TheCommandsOfItsPageWork) {
             with_places(page.substr(newline + 1, page.find("```", newline) - newline - 1)));
 }
 
-// As by a machine that is off: connections are neither refused nor answered.
+// Like a machine that is off: connections are neither refused nor answered.
 TEST_F(Availability, CommandsGoOnToAnotherMasterWhenTheFirstOneIsSilent) {
   const Fd silent = listening_on_loopback();
   sockaddr_in address{};
@@ -259,7 +259,7 @@ TEST_F(Availability, ANodeThatNoMasterWroteIsNamedByMastersThatEnd) {
   }
 }
 
-// The registry of a master that is alone, on a small disk.
+// The registry of a single master, on a small disk.
 TEST(FullRegistry, EndsItsMasterWhichServesAgainWhenThereIsRoom) {
   if (geteuid() != 0) GTEST_SKIP() << "not run: only root can mount a file system";
   const TemporaryDirectory home;
@@ -283,7 +283,7 @@ TEST(FullRegistry, EndsItsMasterWhichServesAgainWhenThereIsRoom) {
   auto master = start();
   EXPECT_EQ(ask({"role", "set", "eng", "--weight", "3"}).code, 0);
   run({"/bin/sh", "-c", "cat /dev/zero > " + data + "/filler"});
-  // What fits into the pages that are there may be written yet.
+  // Writes still succeed while they fit into existing pages.
   for (int i = 0; i < 200 && ask({"role", "set", text("r", i), "--weight", "2"}).code == 0; ++i) {
   }
   const Exit ended = master->wait();

@@ -1,6 +1,6 @@
-// Bad versions of apps on a real cluster. Each gives way by itself to the version before it, its
-// cause is told, and meanwhile never more instances are missing than the budget of the app allows.
-// $PROFFER_BAD_VERSIONS says how many there are; at night 200 (tests/CMakeLists.txt).
+// Bad versions of apps on a real cluster. Each is rolled back automatically and its cause is
+// reported; meanwhile, no more instances are missing than the app's budget allows.
+// $PROFFER_BAD_VERSIONS is their number; the nightly run has 200 (tests/CMakeLists.txt).
 
 #include <csignal>
 #include <cstdlib>
@@ -22,13 +22,13 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 constexpr uint64_t kSeed = 200;
-// Apps that get bad versions at the same time.
+// The number of apps that get bad versions at the same time.
 constexpr size_t kLanes = 6;
 
 struct Fault {
-  std::string bad;    // of http_server
-  bool wants_health;  // without a health check it is no fault
-  std::string cause;  // with a health check
+  std::string bad;    // $BAD of http_server
+  bool wants_health;  // only a health check detects it
+  std::string cause;  // the expected cause if there is a health check
   std::string plain_cause = cause;
 };
 const Fault kFaults[] = {
@@ -45,7 +45,7 @@ bool has_limits() {
   return geteuid() == 0 && access("/sys/fs/cgroup/memory/cgroup.procs", W_OK) == 0;
 }
 
-// One app, which gets bad versions one after the other.
+// One app that gets one bad version after another.
 class Lane {
  public:
   Lane(const Cluster& cluster, const std::string& directory, size_t number)
@@ -94,7 +94,7 @@ class Lane {
   }
 
  private:
-  // The first of each lane is another one.
+  // Each lane begins with another fault.
   const Fault& next_fault(int64_t round) {
     const size_t count = std::size(kFaults) - (has_limits() ? 0 : 1);
     const size_t random = prng_.below(count);
@@ -159,7 +159,7 @@ TEST(BadVersions, GiveWayByThemselvesAndNeverTakeMoreThanTheBudget) {
   const Cluster cluster({.resources = "cpus:0.1;mem:16", .service = true});
   const std::string parent = text("proffer-test-bad-", getpid());
   std::vector<std::unique_ptr<Process>> agents;
-  // Other tests of this machine have the usual ports.
+  // Other tests on this machine use the default ports.
   const int64_t first_port = 20'000 + getpid() % 50 * 200;
   for (const int64_t number : {0, 1}) {
     const int64_t port = first_port + 100 * number;

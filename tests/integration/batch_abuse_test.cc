@@ -1,5 +1,5 @@
-// Jobs whose commands, files and disks do what nobody wants: each ends with an error that says so,
-// or with the right result, and leaves nothing half-written.
+// Jobs with bad commands, files and disks: each ends with a fitting error or with the right result,
+// and leaves no partial output.
 
 #include <filesystem>
 
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// A file system of a few MiB, as long as it lives.
+// A file system of a few MiB, for the lifetime of this object.
 class SmallDisk {
  public:
   explicit SmallDisk(std::string path, int kib) : path_(std::move(path)) {
@@ -47,7 +47,7 @@ class Abuse : public WordCount {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // What a map of one of twelve lines writes: numbers that cannot be packed well.
+  // The output of a map of twelve lines: numbers that do not compress well.
   static constexpr const char* kNumbers =
       "awk '{ x = $1; for (i = 0; i < 250000; ++i) { x = (x * 48271) % 2147483647; print x } }'";
   std::string sum_of(const std::string& command) const {
@@ -64,7 +64,7 @@ TEST_F(Abuse, OneLineOfAGibibyteIsReadByOneTask) {
   const Exit done =
       cluster.proffer(map_only("wc -c", home_ / "line", {"--split", "64MiB"}), Seconds(120));
   EXPECT_EQ(done.code, 0) << done.err;
-  // Its line gets the newline that the file does not have.
+  // The line has no newline in the file; the mapper gets one.
   EXPECT_EQ(run({"bash", "-c", "cat out/part-* | sort -n | uniq -c | awk '{ print $1, $2 }'"}, {},
                 home_.path())
                 .out,
@@ -99,7 +99,7 @@ TEST_F(Abuse, InputThatIsGoneOrHasBecomeShorterEndsTheJobAndIsNamed) {
     write_file(home_ / "two/a", "a\n");
     write_file(home_ / "two/b", "b\nb\n");
     fs::remove(home_ / "go");
-    // The first task takes the only slot until the file of the second one is changed.
+    // The first task occupies the only slot until the second task's file has changed.
     const auto running =
         cluster.start(map_only("until test -e " + (home_ / "go") + "; do sleep 0.02; done; cat",
                                home_ / "two", {"--by-file"}));

@@ -43,7 +43,7 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-// Licences, which each Debian has: real text.
+// The licence texts of Debian: real text on every machine.
 std::string index_of(const std::string& directory) {
   std::map<std::string, std::map<std::string, int>> words;
   for (const std::string& path : files_of(directory)) {
@@ -108,7 +108,7 @@ std::string by_shell(const std::string& script, const std::string& directory) {
   return done.out;
 }
 
-// All requests: the lines with ten fields.
+// The requests in the logs: lines with ten fields.
 constexpr const char* kRequests = "{ cat *.log; zcat *.gz; } | awk 'NF == 10' | ";
 
 std::string hours_of(const std::string& directory) {
@@ -125,7 +125,7 @@ std::string top_clients_of(const std::string& directory) {
                   directory);
 }
 
-// Lower case, as the pipeline of the licences has it.
+// Words in lower case, as the pipeline of the licences makes them.
 constexpr const char* kWords =
     "cat * | tr -cs A-Za-z '\\n' | tr A-Z a-z | sed '/^$/d' | sort | uniq -c | ";
 
@@ -239,7 +239,7 @@ std::vector<BatchExample> batch_examples(const std::string& directory, int lines
 BatchExample schedule_example(const std::string& directory) {
   const std::string input = directory + "/requests";
   Words parameters = reads(input);
-  // Many maps, so that it takes as long as others do.
+  // Many maps, so that it takes as long as the other examples.
   parameters.insert(parameters.end(), {"-p", "when=* * * * *", "--split", "8KiB"});
   return {.name = "nightly",
           .job = "nightly",

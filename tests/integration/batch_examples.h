@@ -1,7 +1,7 @@
 #pragma once
 
-// The jobs of examples/batch: how they are submitted, how their results are read, and the results
-// of computations that share nothing with them.
+// The jobs of examples/batch: how to submit them, how to read their results, and expected results
+// from independent computations.
 
 #include <functional>
 #include <string>
@@ -13,42 +13,44 @@ namespace proffer::test {
 
 struct BatchExample {
   std::string name = {};
-  std::string file = {};  // below examples; if none is said, batch/NAME.yaml
-  std::string job = {};   // its ids are JOB-1, JOB-2, …
-  Words parameters = {};  // words of the command, all but those that name the output
-  // How the output is named: with a parameter of the file, or with --output.
+  std::string file = {};  // below examples; empty: batch/NAME.yaml
+  std::string job = {};   // the prefix of its ids JOB-1, JOB-2, …
+  Words parameters = {};  // arguments of the command, without the output's name
+  // True: a parameter of the file names the output; false: --output does.
   bool has_out_parameter = true;
-  std::string expected = {};  // to the byte
+  std::string expected = {};  // the exact bytes
   enum class Result {
-    kSortedParts,   // the lines of all parts, sorted: their order is the partitioning's
-    kParts,         // all parts, one after the other
-    kBatchResults,  // what `proffer batch results` prints
+    kSortedParts,   // the sorted lines of all parts: their order depends on the partitioning
+    kParts,         // all parts, concatenated
+    kBatchResults,  // the output of `proffer batch results`
   } result = Result::kSortedParts;
-  std::string suffix = {};  // of the output directory of the stage that gives it
-  std::string stage = {};   // the same of its id, for kBatchResults
-  // It is submitted, and started at each fire time: `out` has a directory for each firing.
+  std::string suffix = {};  // suffix of the output directory of the stage with the result
+  std::string stage = {};   // suffix of that stage's id, for kBatchResults
+  // A schedule: it is submitted once, and starts a job at each fire time. `out` has a directory per
+  // firing.
   bool is_schedule = false;
-  // The most attempts of a task that may fail without failing the job.
+  // Maximum number of failed attempts of a task, so that the job still succeeds.
   int failures_max = 3;
 
-  // The words behind `proffer` that run it.
+  // The arguments of `proffer` that run it.
   Words run(const std::string& out) const;
-  // Its result. `proffer` runs a command on the cluster.
+  // Its actual result. `proffer` runs a command on the cluster.
   std::string given(const std::string& out, const std::string& id,
                     const std::function<Exit(const Words&)>& proffer) const;
 };
 
-// Those that need nothing but the packages of tools/packages.txt. Makes their input in `directory`,
-// of so many lines each, and computes what they must give. Without that of a schedule.
+// The examples that need only the packages of tools/packages.txt, without the schedule. Writes
+// their inputs to `directory`, with this many lines each, and computes the expected results.
 std::vector<BatchExample> batch_examples(const std::string& directory, int lines);
 
 // A schedule with the input of batch_examples(). It fires each minute.
 BatchExample schedule_example(const std::string& directory);
 
-// The Open MPI program, compiled into `directory`; how to say that it cannot be run here.
+// Why the Open MPI program cannot run here; empty if it can. mpi_example() compiles it into
+// `directory`.
 std::string why_no_mpi();
 BatchExample mpi_example(const std::string& directory);
-// The lines of a result without the groups of processes, which differ from run to run.
+// The lines of a result without the cgroups, which differ from run to run.
 std::string without_groups(const std::string& lines);
 
 }  // namespace proffer::test

@@ -1,4 +1,4 @@
-// Each job of examples/batch gives what the comments in its file say, to the byte.
+// Each job of examples/batch gives exactly the result that the comments in its file promise.
 
 #include "tests/integration/batch_examples.h"
 
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr int kLines = 6'000;
 
-// All of them at the same time.
+// All examples run at the same time.
 TEST(BatchExamples, GiveWhatAnIndependentComputationGives) {
   const TemporaryDirectory home;
   const std::vector<BatchExample> examples = batch_examples(home.path(), kLines);
@@ -30,11 +30,11 @@ TEST(BatchExamples, GiveWhatAnIndependentComputationGives) {
   for (const BatchExample& example : examples) {
     running.push_back(cluster.start(example.run(home / "out-" + example.name)));
   }
-  std::map<std::string, std::string> pipelines;  // ids, by the example
+  std::map<std::string, std::string> pipelines;  // ids by example
   for (size_t i = 0; i < examples.size(); ++i) {
     const Exit done = running[i]->wait(Seconds(120));
     EXPECT_EQ(done.code, 0) << examples[i].name << "\n" << done.err << done.out;
-    // "licences-1 has finished": the list has its stages only.
+    // In "licences-1 has finished", licences-1 is a pipeline; `batch list` has only its stages.
     const size_t end = done.out.rfind(" has finished");
     if (examples[i].stage.empty() || end == std::string::npos) continue;
     const size_t begin = done.out.rfind('\n', end) + 1;
@@ -53,7 +53,7 @@ TEST(BatchExamples, GiveWhatAnIndependentComputationGives) {
   }
 }
 
-// The lines of a rank: the group of processes that it is in.
+// The cgroups of a rank's processes, from its lines.
 std::vector<std::string> groups_in(const std::string& results) {
   std::vector<std::string> groups;
   std::istringstream in(results);
@@ -64,7 +64,7 @@ std::vector<std::string> groups_in(const std::string& results) {
   return groups;
 }
 
-// Both agents have the host's name, and neither has room for more than two ranks.
+// Both agents have the same host name, and each has room for two ranks.
 TEST(BatchExamples, ProcessesOfOpenMpiRunInTheTasksOfTheirRanks) {
   if (const std::string why = why_no_mpi(); !why.empty()) GTEST_SKIP() << why;
   const TemporaryDirectory home;
@@ -74,13 +74,13 @@ TEST(BatchExamples, ProcessesOfOpenMpiRunInTheTasksOfTheirRanks) {
   ASSERT_EQ(done.code, 0) << done.err << done.out;
   const std::string results = cluster.proffer({"batch", "results", "mpi-1"}).out;
   EXPECT_EQ(without_groups(results), example.expected) << results;
-  // The ranks' directory is gone, and so is each process.
+  // The ranks' directory is removed, and all processes have ended.
   EXPECT_EQ(fs::exists(home / "mpi-1-1"), false);
   EXPECT_EQ(cluster.running_tasks(), 0);
   const std::vector<std::string> groups = groups_in(results);
   ASSERT_EQ(groups.size(), 4u) << results;
   if (cluster.proffer({"agents"}).out.find("not enforced") != std::string::npos) return;
-  // Each has limits of its own: PARENT/AGENT/NUMBER.
+  // Each rank has its own limits: PARENT/AGENT/NUMBER.
   EXPECT_EQ(std::set<std::string>(groups.begin(), groups.end()).size(), 4u) << results;
   std::map<std::string, int> by_agent;
   for (const std::string& group : groups) ++by_agent[fs::path(group).parent_path()];
@@ -99,7 +99,7 @@ TEST(BatchExamples, AGangThatCannotRunMpirunFailsWithWhatItSaid) {
   EXPECT_EQ(cluster.running_tasks(), 0);
 }
 
-// The bounded form of `build/tests/batch_kills --kills 100`.
+// A short run of `build/tests/batch_kills --kills 100`.
 TEST(BatchExamples, GiveTheSameWhateverIsKilled) {
   const char* given = std::getenv("PROFFER_KILL_SEED");
   const uint64_t seed = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);

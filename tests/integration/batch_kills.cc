@@ -1,4 +1,4 @@
-// Kills beneath batch jobs. run() is the whole story: start, submit, kill and start again, compare.
+// Kills of processes under batch jobs. Read run() first: start, submit, kill and restart, compare.
 
 #include "tests/integration/batch_kills.h"
 
@@ -21,14 +21,14 @@ constexpr Seconds kJobDeadline{240};
 const Words kList = {"batch", "cron", "list", "--json"};
 const std::vector<std::string> kKinds = {"master", "agent", "executor", "scheduler", "command"};
 
-// A job that is on its way, and the command that waits for it.
+// A running job, and the command that waits for it.
 struct JobRun {
   const BatchExample* example = nullptr;
   std::string id = {};
   std::string out = {};
   std::unique_ptr<Process> command = {};
   int executors_killed = 0;
-  int64_t latest = 0;  // when it must have ended
+  int64_t latest = 0;  // deadline of its end
 };
 
 class Hand {
@@ -40,13 +40,13 @@ class Hand {
  private:
   Exit proffer(const Words& words) const { return cluster_.run_command(words); }
   void start_all();
-  // What is submitted anew, now or when it has ended.
+  // Submits each example again that has no running job.
   void submit_those_due();
   void submit(const BatchExample& example);
   void wait_for(JobRun& run);
-  // Commands that end with 3 while master or scheduler are not back.
+  // Repeats a command while it ends with 3: the master or the scheduler is away.
   Exit patiently(const Words& words);
-  // Schedules: each job that one starts is a run.
+  // Adds a run for each job that a schedule has started.
   void look_at_schedules(const Exit& listed);
   void pause_schedules();
   void end_schedules();
@@ -62,7 +62,7 @@ class Hand {
   std::vector<JobRun> runs_;
   BatchKillsReport report_;
   int outputs_ = 0;
-  // Of a schedule the directory of its outputs, and the runs of its fire times.
+  // A schedule's output directory, and its jobs by fire time.
   struct Schedule {
     const BatchExample* example = nullptr;
     std::string out = {};
@@ -93,14 +93,15 @@ void Hand::start_all() {
                 .name = "batch",
                 .command = {program("proffer-batch"), "scheduler", "--master", cluster_.masters(),
                             "--session-file", cluster_.path("batch.session")}});
-  // Before it has subscribed for the first time, the master knows no framework of its name.
+  // Until the scheduler has subscribed for the first time, the master does not know the framework's
+  // name.
   if (!eventually([&] { return proffer({"batch", "list"}).code == 0; })) {
     cluster_.fail("the scheduler does not come up");
   }
 }
 
-// Nothing is killed meanwhile: a command that is killed before it has an answer cannot say whether
-// its job was submitted.
+// No kills during this call: if the command is killed before it has an answer, it is unknown
+// whether its job was submitted.
 void Hand::submit(const BatchExample& example) {
   cluster_.await_all();
   JobRun run{.example = &example,
@@ -143,7 +144,7 @@ Exit Hand::patiently(const Words& words) {
 }
 
 void Hand::look_at_schedules(const Exit& listed) {
-  if (listed.code == 3) return;  // Master or scheduler are away.
+  if (listed.code == 3) return;  // the master or the scheduler is away
   const auto page = proto::parse_batch_schedule_page(listed.out);
   if (!page) return cluster_.fail("cron list: " + listed.out + listed.err);
   for (const proto::BatchSchedule& shown : page->schedules) {
@@ -164,7 +165,7 @@ void Hand::look_at_schedules(const Exit& listed) {
         cluster_.fail(text(shown.name, ": a fire time was ", firing.result));
         continue;
       }
-      // The name of its directory is its fire time: 20261125T0230Z.
+      // The name of its directory is its fire time, such as 20261125T0230Z.
       const std::time_t at = firing.at.nanos() / 1'000'000'000;
       std::tm utc = {};
       ::gmtime_r(&at, &utc);
@@ -178,7 +179,7 @@ void Hand::look_at_schedules(const Exit& listed) {
   }
 }
 
-// No further fire times; those that were decided are known.
+// Stops new fire times; the earlier decisions are recorded.
 void Hand::pause_schedules() {
   for (const auto& [name, schedule] : schedules_) {
     const Exit paused = patiently({"batch", "cron", "pause", name});
@@ -187,7 +188,7 @@ void Hand::pause_schedules() {
   if (!schedules_.empty()) look_at_schedules(patiently(kList));
 }
 
-// Each minute since the first fire time was decided once, and there are no outputs but theirs.
+// Each minute since the first fire time was decided once, and no other outputs exist.
 void Hand::end_schedules() {
   for (auto& [name, schedule] : schedules_) {
     const Exit removed = patiently({"batch", "cron", "remove", name});
@@ -216,7 +217,7 @@ void Hand::wait_for(JobRun& run) {
       Words{program("proffer"), "batch", "wait", run.id, "--master=" + cluster_.masters()});
 }
 
-// Executors whose tasks run a command: the command's environment names the task.
+// Kills an executor that runs a command: the command's environment names its task.
 bool Hand::kill_executor() {
   std::vector<std::pair<pid_t, JobRun*>> there;
   for (const pid_t pid : processes_of(cluster_.dir())) {
@@ -226,7 +227,7 @@ bool Hand::kill_executor() {
     if (at == std::string::npos) continue;
     const std::string task =
         words.substr(at + name.size(), words.find('\0', at) - at - name.size());
-    // The parent of a task's first process.
+    // Finds the parent of the task's first process.
     const std::string stat = read_file(text("/proc/", pid, "/stat"));
     const size_t name_end = stat.rfind(')');
     if (name_end == std::string::npos) continue;
@@ -234,7 +235,8 @@ bool Hand::kill_executor() {
     const std::string command = read_file(text("/proc/", parent, "/cmdline"));
     if (command.find("proffer-batch-executor") == std::string::npos) continue;
     for (JobRun& run : runs_) {
-      // A task's id begins with its job's; the stages of "order-1" are "order-sample-2" and so on.
+      // A task's id begins with its job's id; the stages of "order-1" are "order-sample-2" and so
+      // on.
       if (task.starts_with(run.example->job + "-") &&
           run.executors_killed < run.example->failures_max) {
         there.emplace_back(parent, &run);
@@ -249,7 +251,7 @@ bool Hand::kill_executor() {
   return true;
 }
 
-// False if there is none to kill at the moment.
+// False if there is no victim at the moment.
 bool Hand::kill_one(const std::string& kind) {
   if (kind == "executor") return kill_executor();
   if (kind == "command") {
@@ -257,7 +259,7 @@ bool Hand::kill_one(const std::string& kind) {
     JobRun& run = runs_.at(prng_.below(runs_.size()));
     run.command->kill(SIGKILL);
     const Exit ended = run.command->wait();
-    if (ended.signal != SIGKILL) {  // It has ended by itself just before.
+    if (ended.signal != SIGKILL) {  // it ended by itself just before
       look_at(run, ended);
       return false;
     }
@@ -275,8 +277,8 @@ bool Hand::kill_one(const std::string& kind) {
   return true;
 }
 
-// The command has ended by itself. It gives up (3) where master or scheduler are away for long, and
-// another one waits on.
+// The command has ended by itself. It ends with 3 if the master or the scheduler is away for long;
+// then another command continues to wait.
 void Hand::look_at(JobRun& run, const Exit& ended) {
   const BatchExample& example = *run.example;
   if (ended.code == 3 && now_nanos() < run.latest) return wait_for(run);
@@ -317,7 +319,7 @@ void Hand::reap() {
 BatchKillsReport Hand::run() {
   start_all();
   submit_those_due();
-  // Each kind gets its part, in an order that the seed draws.
+  // Every kind is killed equally often, in a random order.
   std::vector<std::string> bag;
   while (total() < options_.kills && !(runs_.empty() && schedules_.empty())) {
     if (bag.empty()) bag = kKinds;
@@ -339,7 +341,7 @@ BatchKillsReport Hand::run() {
       cluster_.pass_until(now_nanos() + 20'000'000);
       reap();
     }
-    // A fire time that has waited for an earlier one may start its job now.
+    // A fire time that waited for an earlier job may start its job now.
     if (!schedules_.empty()) look_at_schedules(patiently(kList));
   } while (!runs_.empty());
   end_schedules();

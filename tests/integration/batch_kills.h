@@ -1,7 +1,7 @@
 #pragma once
 
-// The jobs of examples/batch on a cluster of real processes that are killed with -9 at random
-// moments and started again. Each job must finish and give the same bytes as without kills.
+// The jobs of examples/batch on a cluster of real processes that are killed with SIGKILL at random
+// times and restarted. Each job must finish with the same bytes as without kills.
 
 #include <cstdint>
 #include <map>
@@ -13,13 +13,13 @@
 namespace proffer::test {
 
 struct BatchKills {
-  // All of them run at the same time, each again when it has finished, until there were so many
-  // kills. Of a schedule each fire time must have been decided once.
+  // All of them run at the same time. Each runs again after its end, until the number of kills is
+  // reached. Each fire time of a schedule must have been decided once.
   std::vector<BatchExample> examples = {};
   int kills = 10;
-  uint64_t seed = 1;     // chooses the victims, the moments, and how long they stay away
+  uint64_t seed = 1;     // chooses victims, times, and how long they stay away
   std::string dir = {};  // must exist; keeps logs and outputs
-  bool verbose = false;  // says each kill on standard error
+  bool verbose = false;  // prints each kill to standard error
 };
 
 struct BatchKillsReport {

@@ -1,4 +1,4 @@
-// What a batch job outlives, how it is looked at and tried again, on real processes.
+// What a batch job survives, and how it is inspected and retried, with real processes.
 
 #include <csignal>
 #include <filesystem>
@@ -64,7 +64,7 @@ TEST_F(LifeOfAJob, OnATerminalIsDetachedOrCancelledAsItsUserAnswers) {
   };
   const auto is_gone = [&] { return !fs::exists(home_ / "out"); };
 
-  {  // Ctrl-C asks; d detaches.
+  {  // Ctrl-C asks; d detaches
     const auto terminal = run_on_terminal();
     ASSERT_TRUE(terminal->shows("running")) << terminal->screen();
     terminal->type("\x03");
@@ -76,7 +76,7 @@ TEST_F(LifeOfAJob, OnATerminalIsDetachedOrCancelledAsItsUserAnswers) {
     ASSERT_EQ(cluster.proffer({"batch", "cancel", "wc-1"}).code, 0);
     cluster.proffer({"batch", "wait", "wc-1"});
   }
-  {  // Ctrl-C twice cancels.
+  {  // Ctrl-C twice cancels
     const auto terminal = run_on_terminal();
     ASSERT_TRUE(terminal->shows("running")) << terminal->screen();
     terminal->type("\x03");
@@ -87,7 +87,7 @@ TEST_F(LifeOfAJob, OnATerminalIsDetachedOrCancelledAsItsUserAnswers) {
     EXPECT_EQ(status(cluster, "wc-2").phase, proto::BatchPhase::kCancelled);
     EXPECT_TRUE(is_gone());
   }
-  {  // The window is closed: SIGHUP.
+  {  // closing the terminal sends SIGHUP
     const auto terminal = run_on_terminal();
     ASSERT_TRUE(terminal->shows("running")) << terminal->screen();
     terminal->close();
@@ -100,7 +100,7 @@ TEST_F(LifeOfAJob, OnATerminalIsDetachedOrCancelledAsItsUserAnswers) {
   }
 }
 
-// The first try lacks something that one of its maps needs.
+// In the first try, a file that one of its maps needs is missing.
 TEST_F(LifeOfAJob, ThatFailedIsLookedIntoAndRetriedWithoutRepeatingWhatIsDone) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
   const std::string needs = home_ / "needed";
@@ -155,7 +155,7 @@ TEST_F(LifeOfAJob, ThatFailedIsLookedIntoAndRetriedWithoutRepeatingWhatIsDone) {
   EXPECT_EQ(rows->jobs[0].job, "wc-1");
   EXPECT_GT(rows->jobs[0].ended_at, rows->jobs[0].submitted_at);
 
-  // The history is written a little later.
+  // The history is written asynchronously.
   EXPECT_TRUE(eventually([&] {
     const Exit report = cluster.proffer({"batch", "report", "wc-1", "--html", home_ / "r.html"});
     EXPECT_EQ(report.code, 0) << report.err;
@@ -168,7 +168,7 @@ TEST_F(LifeOfAJob, ThatFailedIsLookedIntoAndRetriedWithoutRepeatingWhatIsDone) {
   EXPECT_THAT(report.out, HasSubstr("exited with 3"));
 }
 
-// `grep` without a match, no input, a command that is not there, a cluster that is too small.
+// `grep` without a match, empty input, a missing command, a cluster that is too small.
 TEST_F(LifeOfAJob, DoesAsItIsToldWithWhatMayBeAnError) {
   Cluster cluster({.batch = true});
   const auto run_with = [&](Words words) {

@@ -1,5 +1,5 @@
-// Word counts on real clusters whose parts are killed in the middle. What is right is what the same
-// mapper and reducer give in a pipeline.
+// Word counts on real clusters whose processes are killed while they run. The expected result is
+// that of the same mapper and reducer in a pipeline.
 
 #include <algorithm>
 #include <csignal>
@@ -30,7 +30,8 @@ TEST_F(WordCount, EqualsThePipelineToTheLastLine) {
   }
   EXPECT_TRUE(eventually([&] { return left_on_agents(cluster).empty(); }))
       << left_on_agents(cluster).front();
-  const Exit again = cluster.proffer(job());  // The output is there already: refused, untouched.
+  // The output exists: the job is refused and the output is unchanged.
+  const Exit again = cluster.proffer(job());
   EXPECT_EQ(again.code, 1);
   EXPECT_NE(again.err.find("out"), std::string::npos) << again.err;
   EXPECT_EQ(counted(), expected_);
@@ -74,7 +75,7 @@ TEST_F(WordCount, WithoutAnyAgentItWaitsAndFinishesWhenOneReturns) {
   EXPECT_EQ(counted(), expected_);
 }
 
-// Both are killed in the middle, without a word.
+// Both are killed with SIGKILL while the job runs.
 TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
   Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048"});
   const Words command = {program("proffer"),
@@ -93,7 +94,7 @@ TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
   running->wait();
   ASSERT_TRUE(eventually([&] { return status(cluster).map.done >= 3; }));
 
-  // The scheduler: the tasks run on, and another process takes over.
+  // If the scheduler is killed, the tasks run on, and another scheduler process takes over.
   scheduler.kill(SIGKILL);
   scheduler.wait();
   const Exit away = cluster.proffer({"batch", "list"});
@@ -108,7 +109,7 @@ TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
   EXPECT_EQ(counted(), expected_);
   EXPECT_TRUE(fs::exists(home_ / "out/_SUCCESS"));
   EXPECT_FALSE(fs::exists(home_ / "out/_temporary"));
-  EXPECT_EQ(cluster.proffer({"batch", "wait", "wc-1"}).code, 0);  // It can be asked again.
+  EXPECT_EQ(cluster.proffer({"batch", "wait", "wc-1"}).code, 0);  // its end can be queried again
 }
 
 TEST_F(WordCount, IsSubmittedSeenAndCancelled) {
@@ -159,8 +160,8 @@ TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
   EXPECT_NE(failed.err.find("attempt 4"), std::string::npos) << failed.err;
   EXPECT_FALSE(fs::exists(home_ / "out"));
 
-  // It could be retried. Once it cannot, of what it left on the agents only what the tasks that
-  // failed have said stays.
+  // The job could be retried. After that is no longer possible, the agents keep only the output of
+  // its failed tasks.
   EXPECT_FALSE(left_on_agents(cluster).empty());
   EXPECT_EQ(cluster.proffer({"batch", "cancel", "wc-1"}).code, 0);
   const auto is_output = [](const std::string& file) {
@@ -233,7 +234,7 @@ TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
   EXPECT_NE(missing.err.find("none.yaml"), std::string::npos) << missing.err;
 }
 
-// Files of more than 256 KiB are copied at submission: tasks have what the file was then.
+// Files above 256 KiB are copied at submission: tasks get the file's content at that time.
 TEST_F(WordCount, ShipsALargeFileThatIsRemovedOnceTheJobIsSubmitted) {
   Cluster cluster({.agents = 2, .batch = true});
   std::string lines;
@@ -253,8 +254,8 @@ TEST_F(WordCount, ShipsALargeFileThatIsRemovedOnceTheJobIsSubmitted) {
   EXPECT_FALSE(fs::exists(home_ / "out/_temporary"));
 }
 
-// One agent has all of the input near, and the maps wait for it though others are free; of a name
-// that is no agent they wait for a moment.
+// One agent has all of the input near, and the maps wait for it although others are free. For a
+// host that is no agent, they wait only a moment.
 TEST_F(WordCount, RunsItsMapsOnTheAgentsThatHaveTheirInputNear) {
   Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048", .batch = true});
   write_file(home_ / "near", text("agent-2 ", home_ / "in", "\n"));
@@ -292,7 +293,7 @@ TEST_F(WordCount, AnUnreadableDirectoryIsNamed) {
   fs::create_directory(home_ / "in/secret");
   fs::permissions(home_ / "in/secret", fs::perms::none);
   if (::access((home_ / "in/secret").c_str(), R_OK) == 0) {
-    // Root reads everything; a user who is not root asks instead.
+    // Root can read everything, so another user tries it.
     fs::permissions(home_.path(), fs::perms::all);
     const Exit refused =
         run({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",

@@ -1,5 +1,5 @@
-// Each method of a master, called as each kind of principal, is what docs/concepts/security.md
-// says.
+// Calls each method of a master as each kind of principal, and compares with the table in
+// docs/concepts/security.md.
 
 #include <cstdlib>
 #include <fstream>
@@ -32,7 +32,7 @@ constexpr unsigned kNobody = 65'534;
 
 struct Documented {
   std::vector<std::string> kinds = {};
-  // By method, a cell for each kind: "yes", "own" or "no".
+  // Cells by method, one for each kind: "yes", "own" or "no".
   std::map<std::string, std::vector<std::string>> methods = {};
 };
 
@@ -90,7 +90,7 @@ class Callers : public testing::Test {
     words.push_back("--master=" + socket());
     return run(words);
   }
-  // The secret half in the token of an agent or user.
+  // The secret key in a join token for an agent or user.
   KeyPair token(const std::string& whom) const {
     const std::string line = operates({"join-token", whom, "nobody"}).out;
     return *key_pair_of(parse_join_token(trimmed(line))->secret_key);
@@ -104,7 +104,8 @@ class Callers : public testing::Test {
     EXPECT_TRUE(joined) << joined.error().message();
     return own;
   }
-  // "" if the master carries the call out, or refuses its arguments; else why it may not be made.
+  // "" if the master executes the call or rejects its arguments; else why the caller may not make
+  // it.
   static std::string refusal(const Masters& masters, const std::optional<ClientKeys>& keys,
                              const std::string& method) {
     const auto answer = sdk::call_master(masters, keys, method, "{}", seconds(10));
@@ -115,7 +116,7 @@ class Callers : public testing::Test {
                             error.message().find("may not") != std::string::npos;
     return is_refused ? error.message() : "";
   }
-  // Before this process has made a connection: with it, a fork would share its threads.
+  // Call it before this process has opened a connection: a fork must not share its threads.
   std::map<std::string, std::string> refusals_of_nobody(const std::vector<std::string>& methods) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
@@ -164,7 +165,7 @@ TEST_F(Callers, EachMethodIsForTheKindsThatTheDocumentNames) {
   ASSERT_GE(table.methods.size(), 30u);
   std::vector<std::string> methods;
   for (const auto& [method, cells] : table.methods) {
-    if (method != "services") methods.push_back(method);  // Over HTTP only.
+    if (method != "services") methods.push_back(method);  // over HTTP only
   }
   const auto by_nobody = refusals_of_nobody(methods);
   ASSERT_EQ(by_nobody.size(), methods.size());
@@ -181,7 +182,7 @@ TEST_F(Callers, EachMethodIsForTheKindsThatTheDocumentNames) {
   for (const std::string& method : methods) {
     for (size_t at = 0; at < table.kinds.size(); ++at) {
       const std::string& kind = table.kinds[at];
-      if (kind == "an unknown user") continue;  // No connection of this machine is one.
+      if (kind == "an unknown user") continue;  // no connection of this machine is one
       std::string why;
       if (kind == "users of this machine") {
         why = by_nobody.at(method);

@@ -1,5 +1,5 @@
-// Careless schedulers as real processes. Each does one wrong thing for ever: an honest one
-// beside it is served, the history of others stays, and explain says what is wrong.
+// Careless schedulers as real processes, which make one mistake for ever: an honest scheduler
+// beside them still gets offers, the history of others is kept, and explain reports the mistake.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Row {
 };
 
 const Row kRows[] = {
-    {"reused_id", "launched nothing in"},  // refused by its own library
+    {"reused_id", "launched nothing in"},  // its own SDK refuses it
     {"negative_shape", "launched nothing in"},
     {"no_ask", "it names no ask: a task must name the ask that it fills, one of work"},
     {"wrong_ask",

@@ -1,5 +1,5 @@
-// An agent that finds its checkpoint damaged, put back, or copied: what it still names runs on, and
-// nothing runs twice.
+// An agent that finds its checkpoint damaged, restored from an old copy, or duplicated: tasks that
+// it still names run on, and no task runs twice.
 
 #include <filesystem>
 #include <fstream>
@@ -50,11 +50,11 @@ class Checkpoints : public testing::Test {
     words.insert(words.begin(), program("proffer"));
     return run(words, {{"PROFFER_MASTER", socket_}});
   }
-  // A task that says which process it is, and writes down that it began.
+  // A task that prints its pid, and records that it began.
   struct Task {
     std::unique_ptr<Process> client;
     pid_t pid = 0;
-    // One that nobody has reaped has no command line any more.
+    // A zombie has no command line.
     bool lives() const { return !read_file("/proc/" + std::to_string(pid) + "/cmdline").empty(); }
   };
   Task start(const std::string& name) {
@@ -89,7 +89,7 @@ TEST_F(Checkpoints, OneDamagedBitEndsOneTask) {
   Task two = start("two");
   Task three = start("three");
   kill_agent();
-  // In the command of the second, which only the record of that task holds.
+  // Flip a bit in the second task's command, which only that task's record contains.
   std::string bytes = read_file(log_);
   const size_t at = bytes.find("echo two");
   ASSERT_NE(at, std::string::npos);
@@ -124,9 +124,9 @@ TEST_F(Checkpoints, PutBackToAnOlderStateRunNothingTwice) {
   EXPECT_EQ(begun(), "one\ntwo\nthree\n");
 }
 
-// The executor of the first command ran the second, and runs the third: it is none of the first's
-// any more, whatever the checkpoint says.
-TEST_F(Checkpoints, OfBeforeAnExecutorTookItsNextCommandRunNothingTwiceAndLeaveNothingAlive) {
+// The first command's executor ran the second command, and runs the third. It no longer belongs to
+// the first, although the checkpoint says so.
+TEST_F(Checkpoints, OldCheckpointsRunNothingTwiceAfterAnExecutorWasReused) {
   resources_ = "cpus:0.1;mem:64";  // room for one command at a time
   kill_agent();
   start_agent();

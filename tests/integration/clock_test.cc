@@ -1,6 +1,6 @@
-// The wall clock of a machine is moved, forwards and back, by a day: what runs goes on, new work is
-// done, and all of it is told in its order. libfaketime moves it for the master and the agent; the
-// clock of the kernel that only goes forwards stays as it is, as on a real machine.
+// The wall clock of a machine moves forward or back by a day: running tasks continue, new work is
+// done, and everything is reported in order. libfaketime moves the clock for the master and the
+// agent; the kernel's monotonic clock does not move, as on a real machine.
 
 #include <filesystem>
 #include <map>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// Debian keeps it there, below the folder of the machine's architecture.
+// Debian keeps it below the directory of the machine's architecture.
 std::string faketime_library() {
   for (const auto& folder : fs::directory_iterator("/usr/lib")) {
     const fs::path library = folder.path() / "faketime" / "libfaketime.so.1";
@@ -56,7 +56,7 @@ class StepsOfTheClock : public testing::Test {
     }
   }
 
-  // Seconds from the real time, as in "+86400".
+  // Sets the offset to the real time in seconds, as in "+86400".
   void set_clock(const std::string& by) { write_file(home_ / "clock", by + "\n"); }
   void start_master() {
     master_ = std::make_unique<Process>(
@@ -86,12 +86,12 @@ class StepsOfTheClock : public testing::Test {
     }
     return 0;
   }
-  // What is launched now runs to its end, and its wait is short.
+  // A task that is launched now finishes, and waits only briefly.
   void expect_work_goes_on(const std::string& what) {
     const Exit done = proffer({"run", "--name", what, "--", "echo done"});
     EXPECT_EQ(done.code, 0) << what << ": " << done.err;
     EXPECT_TRUE(eventually([&] { return is_agent_connected(); })) << what;
-    // The log is written behind what happens: what a kill -9 takes from it is told as a gap.
+    // The log is written asynchronously: events that a kill -9 loses are reported as a gap.
     EXPECT_TRUE(eventually([&] {
       return proffer({"events", "--last", "1000"})
                  .out.find("task=" + what + "-1 agent=a1 state=f") != std::string::npos;
@@ -119,7 +119,7 @@ TEST_F(StepsOfTheClock, LeaveTasksAndTheOrderOfEventsAlone) {
     })) << metric("proffer_clock_step_seconds");
     expect_work_goes_on(step < 0 ? "moved-back" : "moved-on");
   }
-  // A new life takes the wall clock as it is: a day after, and then two days before the last one.
+  // A restart uses the wall clock as it is: one day after the last run, then two days before it.
   for (const int64_t step : {kDay, -kDay}) {
     set_clock(text(step < 0 ? "" : "+", step));
     kill_master();

@@ -1,6 +1,6 @@
-// `proffer conformance`: passes good frameworks, and says what is wrong with broken ones. The
-// broken twins are one program with one fault each (conformance/broken_framework.cc); without a
-// fault it passes, so what a twin is failed for is its fault.
+// `proffer conformance` passes good frameworks, and reports what is wrong with broken ones. The
+// broken twins are one program with one mistake each (conformance/broken_framework.cc). Without a
+// mistake it passes, so a twin fails because of its mistake.
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,11 +18,11 @@ namespace {
 
 using testing::HasSubstr;
 
-// tests/<name> of the build, beside bin.
+// The path of tests/<name> in the build.
 std::string test_program(const std::string& name) { return program("../tests/" + name); }
 std::string example(const std::string& name) { return program("examples/" + name); }
 
-// Of one item in the output of --json.
+// The line of one item in the output of --json.
 std::string line_of(const Exit& exit, const std::string& item) {
   const size_t at = exit.out.find("{\"item\":\"" + item + "\"");
   return at == std::string::npos ? "" : exit.out.substr(at, exit.out.find('\n', at) - at);
@@ -42,13 +42,13 @@ Words conformance(Words options, const Words& scheduler) {
   return words;
 }
 
-// --- good ones -----------------------------------------------------------------------------------
+// --- good frameworks -----------------------------------------------------------------------------
 
 struct Good {
   std::string name;
   Words scheduler;
   Words options;
-  Words tested;  // items that are sure to say something about it
+  Words tested;  // items that must have been tested
 };
 
 void expect_passed(const Good& good) {
@@ -79,7 +79,7 @@ TEST(Conformance, PassesAFrameworkThatOnlyRunsWhatIsShort) {
        {"baseline", "offer_rescinded", "update_duplicated", "connection_broken", "network_slow"}});
 }
 
-// --- broken ones ---------------------------------------------------------------------------------
+// --- broken frameworks ---------------------------------------------------------------------------
 
 struct Twin {
   std::string fault;
@@ -112,7 +112,7 @@ const std::vector<Twin> kTwins = {
     {"loses_its_session", "scheduler_killed", "it has lost its tasks", true},
 };
 
-// Several at a time, those that take long first: each mostly waits.
+// Several twins at a time, slow ones first: they mostly wait.
 TEST(Conformance, FailsEachBrokenTwinForItsOwnReason) {
   constexpr size_t kAtOnce = 11;
   for (size_t begin = 0; begin < kTwins.size(); begin += kAtOnce) {
@@ -154,7 +154,7 @@ TEST(Conformance, EachItemHasABrokenTwin) {
   EXPECT_THAT(wrong.err, HasSubstr("the items are " + list));
 }
 
-// --- its options ---------------------------------------------------------------------------------
+// --- options -------------------------------------------------------------------------------------
 
 TEST(Conformance, SaysWhichProgramThereIsNot) {
   const Exit none = run({program("proffer"), "conformance", "--", "no_such_scheduler"});
@@ -172,7 +172,7 @@ TEST(Conformance, AllowsWhatItIsToldIsRight) {
   EXPECT_THAT(line_of(second, "baseline"), HasSubstr(result("passed"))) << second.out << second.err;
 }
 
-// --- everything that is shipped ------------------------------------------------------------------
+// --- shipped frameworks --------------------------------------------------------------------------
 
 TEST(Conformance, PassesAllShippedFrameworks) {
   if (!test::is_long()) GTEST_SKIP() << "only in the long form of the tests";

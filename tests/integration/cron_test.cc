@@ -1,4 +1,5 @@
-// Schedules on a real cluster. $PROFFER_LONG waits for fire times, and kills the scheduler at one.
+// Schedules on a real cluster. With $PROFFER_LONG it waits for fire times, and kills the scheduler
+// at one.
 
 #include <csignal>
 #include <filesystem>
@@ -106,7 +107,7 @@ TEST_F(Schedules, FireOnceThoughTheSchedulerIsKilledAtTheFireTime) {
   };
   for (size_t round = 1; round <= 3; ++round) {
     ASSERT_TRUE(fired(round));
-    ::kill(scheduler_of(cluster), SIGKILL);  // proffer dev starts it again
+    ::kill(scheduler_of(cluster), SIGKILL);  // proffer dev restarts it
     ASSERT_TRUE(eventually([&] {
       return cluster.proffer({"batch", "cron", "list", "--json"}).code == 0;
     }));

@@ -1,6 +1,6 @@
-// The table of damaged files in docs/concepts/registry.md, cell by cell: a file of a real process
-// that was killed is damaged as its column says, the process is started again, and it does and says
-// what the cell says.
+// The table of damaged files in docs/concepts/registry.md, cell by cell. A file of a killed process
+// is damaged as the column says, and the process is restarted: it must behave, and write the
+// message, as the cell says.
 
 #include <algorithm>
 #include <csignal>
@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 
 struct Cell {
   std::string file;
-  std::string damage;   // the column's head
+  std::string damage;   // the column's heading
   std::string outcome;  // "refused"
-  std::string said;     // in the log, or on standard error; empty: nothing
+  std::string said;     // the message in the log or on standard error; empty: none
 };
 
 std::string without_ticks(std::string_view cell) {
@@ -35,7 +35,7 @@ std::string without_ticks(std::string_view cell) {
   return plain;
 }
 
-// Rows below the head "| file | …" of the section, with the numbered words below them.
+// The rows of the section's table "| file | …", with the numbered texts below it.
 std::vector<Cell> read_table() {
   std::istringstream page(
       read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/registry.md"));
@@ -76,8 +76,8 @@ std::vector<Cell> read_table() {
 
 // --- Files.
 
-// Those of a directory at one moment, by their paths in it. Sandboxes are left alone: their places
-// count, and not what is in them.
+// The files of a directory at one time, by relative path. The contents of sandboxes are ignored,
+// not their existence.
 class Files {
  public:
   Files() = default;
@@ -122,7 +122,7 @@ class Files {
   std::map<std::string, std::pair<std::string, fs::perms>> bytes_;
 };
 
-// What of a file is flipped, where its middle may be of no use.
+// The bytes to flip, for files whose middle may be unused.
 const std::map<std::string, std::string> kMarks = {{"registry.db", "early"},
                                                    {"registry.db-wal", "late"}};
 
@@ -139,7 +139,7 @@ void damage(Files& files, Files older, const std::string& name, const std::strin
     const auto mark = kMarks.find(name);
     const size_t at = mark == kMarks.end() ? bytes.size() / 2 : bytes.find(mark->second);
     ASSERT_NE(at, std::string::npos) << name;
-    constexpr char kBit = 0x10;  // of a hexadecimal digit it makes none
+    constexpr char kBit = 0x10;  // changes a hexadecimal digit to another character
     bytes[at] = static_cast<char>(bytes[at] ^ kBit);
   } else {
     ASSERT_EQ(how, "older copy");
@@ -147,16 +147,16 @@ void damage(Files& files, Files older, const std::string& name, const std::strin
   }
 }
 
-// --- Those whose files they are. Each has the files of a life that was killed, and of one before.
+// --- The owners of files. Each has the files of a killed process, and of an earlier one. ---------
 
 class Owner {
  public:
   virtual ~Owner() = default;
   virtual Words command() const = 0;
   virtual std::map<std::string, std::string> environment() const { return {}; }
-  // Of the log, when it serves.
+  // A text in the log that shows that the process serves.
   virtual std::string serves() const = 0;
-  // What was acknowledged is there.
+  // Whether acknowledged data is there.
   virtual bool is_whole() const { return true; }
 
   void check(const Cell& cell, const std::string& name) {
@@ -178,7 +178,7 @@ class Owner {
     EXPECT_TRUE(is_whole()) << process.err();
     if (!cell.said.empty()) {
       EXPECT_TRUE(process.complains(cell.said, Seconds{10})) << process.err();
-      // By its path, or by its directory where the file is not there.
+      // The message names the file, or its directory if the file is missing.
       EXPECT_TRUE(names(process.err(), name)) << process.err();
     }
     if (cell.outcome == "the same") {
@@ -198,7 +198,7 @@ class Owner {
   }
 
  protected:
-  // One life, killed; `work` is done in it.
+  // Runs the process, does `work`, and kills the process.
   void live(const std::function<void()>& work) {
     Process process(command(), environment());
     ASSERT_TRUE(process.complains(serves())) << process.err();
@@ -254,11 +254,11 @@ class MasterFiles : public Owner {
       proffer(socket_, {"secret", "set", "password", "--file=" + (home / "secret")});
     });
     older_ = Files(directory_);
-    // Of a time when other secrets were encrypted with another key.
+    // From a time when another key encrypted other secrets.
     older_["secrets.key"] = "proffer secrets key 1 " + std::string(64, '7') + "\n";
     live([&] { proffer(socket_, {"role", "set", "late", "--weight=2"}); });
     base_of_log_ = Files(directory_);
-    // What the log had is in the database by now.
+    // This run moves the records of the write-ahead log to the database.
     live([] {});
     base_ = Files(directory_);
   }
@@ -286,7 +286,7 @@ class MasterFiles : public Owner {
   Files base_of_log_;
 };
 
-// A cluster for those that need one.
+// A cluster for owners that need one.
 class ServingMaster {
  public:
   explicit ServingMaster(const TemporaryDirectory& home)
@@ -320,7 +320,7 @@ class AgentFiles : public Owner {
     live([&] { proffer(socket_, {"run", "--cpus=1", "--mem=32", "--", "true"}); });
     base_ = Files(directory_);
   }
-  // Executors of agents that were killed wait for the next one.
+  // Executors of killed agents still wait for the next agent.
   ~AgentFiles() override {
     for (const pid_t pid : processes_of(directory_)) ::kill(pid, SIGKILL);
   }
@@ -353,7 +353,7 @@ class SchedulerFiles : public Owner {
       const size_t at = lines.find("framework ") + 10;
       proffer(socket_, {"teardown", lines.substr(at, lines.find('\n', at) - at)});
     });
-    // As its scheduler is told to do: the framework is gone.
+    // The message says to remove the file: the framework is gone.
     fs::remove(directory_ + "/session");
     live([&] {});
     base_ = Files(directory_);
@@ -404,7 +404,7 @@ TEST_F(DamagedFiles, OfASchedulerDoWhatTheTableSays) {
   check(scheduler, "scheduler");
 }
 
-// What proffer join wrote is read by each command.
+// Every command reads what `proffer join` wrote.
 TEST_F(DamagedFiles, OfAUserDoWhatTheTableSays) {
   const ServingMaster master(home_);
   const std::string config = home_ / "config";

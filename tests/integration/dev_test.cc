@@ -1,4 +1,4 @@
-// proffer dev leaves nothing behind, whatever was killed before; and restarted agents.
+// proffer dev leaves nothing behind, even if its processes were killed; and restarted agents.
 
 #include <csignal>
 #include <filesystem>
@@ -37,13 +37,14 @@ TEST(Dev, InterruptLeavesNoProcessAndNoFileWhateverWasKilledBefore) {
   ASSERT_GE(processes_of(cluster.dir()).size(), 7u);  // dev, master, two agents, executors …
 
   ::kill(cluster.pid_of("agent-1"), SIGKILL);
-  ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());  // It says what ended.
+  // dev reports the process that ended
+  ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());
   ::kill(cluster.pid_of("master"), SIGKILL);
   ASSERT_TRUE(cluster.dev().line_with("master").has_value());
   cluster.dev().kill(SIGINT);
 
   EXPECT_EQ(cluster.dev().wait().code, 0);
-  // `proffer run` is not of the cluster, but knows where it was.
+  // `proffer run` does not belong to the cluster, but its environment names the directory.
   EXPECT_EQ(processes_of(cluster.dir()), std::vector<pid_t>{sleepers->pid()});
   EXPECT_FALSE(fs::exists(cluster.dir()));
   for (const std::string& socket : sockets) {
@@ -112,10 +113,10 @@ TEST(Dev, RefusesWrongValuesBeforeItStartsAnything) {
   EXPECT_FALSE(fs::exists(home / "c"));
 }
 
-// --- who finds it ------------------------------------------------------------------------------
+// --- commands that find the cluster ------------------------------------------------------------
 
-// A cluster by `proffer dev` where it is by default, and a user who may have joined another one,
-// where nobody listens.
+// A cluster of `proffer dev` in its default directory, and a user who may have joined another
+// cluster, which has no running master.
 class DefaultDev {
  public:
   DefaultDev() : dev_({program("proffer"), "dev", "--json", "--resources=cpus:2;mem:512"}, env()) {
@@ -210,7 +211,7 @@ TEST(Dev, TheDoctorLooksWhereAnAgentLooks) {
   EXPECT_EQ(doctor.out.find(dev.master), std::string::npos) << doctor.out;
 }
 
-// What it prints is enough for a newcomer's own scheduler.
+// Its output is enough for an author's own scheduler to connect.
 TEST(Dev, SaysHowSchedulersFindIt) {
   const TemporaryDirectory home;
   Process dev({program("proffer"), "dev", "--dir", home / "it's", "--no-batch", "--no-service"});
@@ -225,15 +226,15 @@ TEST(Dev, SaysHowSchedulersFindIt) {
   EXPECT_EQ(dev.wait().code, 0);
 }
 
-// --- an agent that is killed and started again -------------------------------------------------
+// --- restarts of an agent ----------------------------------------------------------------------
 
-// Kills the agent of `proffer dev`, which says so and restarts nothing.
+// Kills the agent of `proffer dev`, which reports that and does not restart it.
 void kill_agent(Cluster& cluster) {
   ::kill(cluster.pid_of("agent-1"), SIGKILL);
   ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());
 }
 
-// Whether this process of it is registered, with so many tasks.
+// Whether this agent process is registered, with this many tasks.
 bool is_back(const Cluster& cluster, const Process& agent, int64_t tasks) {
   if (cluster.pid_of("agent-1") != agent.pid()) return false;
   const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
@@ -270,12 +271,12 @@ TEST(Agent, KilledAndRestartedItGoesOnWithItsTaskUnderTheSameProcess) {
 
   const Exit ended = task.run->wait();
   EXPECT_EQ(ended.code, 7) << ended.err;
-  EXPECT_EQ(ended.out, "first\nlast\n") << ended.err;  // The stream was taken up where it was.
-  EXPECT_EQ(read_file(task.files / "pid"), std::to_string(task.pid) + "\n");  // It ran once.
+  EXPECT_EQ(ended.out, "first\nlast\n") << ended.err;  // the stream continued where it had stopped
+  EXPECT_EQ(read_file(task.files / "pid"), std::to_string(task.pid) + "\n");  // it ran once
   EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
 }
 
-TEST(Agent, ATaskThatEndsWhileItIsAwayIsToldWithItsExitCodeAfterTheRestart) {
+TEST(Agent, ReportsAnExitCodeOfATaskThatEndedDuringItsRestart) {
   Cluster cluster({.agents = 1});
   WaitingTask task(cluster);
   ASSERT_TRUE(task.started);
@@ -310,7 +311,7 @@ TEST(Agent, AnExecutorThatEndedWhileItWasAwayLosesItsTask) {
   const Exit ended = task->wait();
   EXPECT_NE(ended.code, 0);
   EXPECT_NE(ended.err.find("executor_ended"), std::string::npos) << ended.err;
-  EXPECT_FALSE(is_alive(command));  // What it left was ended before.
+  EXPECT_FALSE(is_alive(command));  // it was killed before
 }
 
 TEST(Agent, AnExecutorThatDoesNotComeBackInTimeIsEndedAndItsTaskIsLost) {
@@ -390,7 +391,7 @@ TEST(Agent, AStopThatKeepsTasksAndARestartThatEndsThem) {
   EXPECT_NE(ended.err.find("killed"), std::string::npos) << ended.err;
 }
 
-// Each task takes two descriptors of a restarted agent: a socket and a pidfd.
+// A restarted agent needs two descriptors for each task: a socket and a pidfd.
 TEST(Agent, MoreTasksThanItsSoftLimitOfDescriptorsOutliveItsRestart) {
   Cluster cluster({.agents = 1});
   kill_agent(cluster);
@@ -411,7 +412,7 @@ TEST(Agent, MoreTasksThanItsSoftLimitOfDescriptorsOutliveItsRestart) {
   agent = start_limited();
   ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 40); }));
   EXPECT_EQ(cluster.running_tasks("s"), 40);
-  // What is raised is the agent's own limit, not that of tasks.
+  // The agent raises its own limit, not that of its tasks.
   std::string expected;
   for (int i = 0; i < 40; ++i) expected += "70\n";
   EXPECT_TRUE(eventually([&] { return read_file(files / "limits") == expected; }));
@@ -466,7 +467,7 @@ std::string checkpoint_of(const Cluster& cluster) {
   return cluster.dir() + "/agent-1/checkpoint.log";
 }
 
-// As after a kill -9 between the start of an executor and the record that names its process.
+// As after a kill -9 between the start of an executor and the record of its pid.
 TEST(Agent, AnExecutorWhoseProcessWasNotWrittenDownIsFoundByItsSandbox) {
   Cluster cluster({.agents = 1});
   WaitingTask task(cluster);
@@ -517,8 +518,8 @@ TEST(Agent, WithADamagedCheckpointItEndsWhatThatStillNamesAndBeginsAnew) {
   EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
 }
 
-// Its master would refuse another secret under this name until the old agent is given up, after ten
-// minutes.
+// Otherwise its master would refuse the name with another secret for ten minutes, until it gives up
+// the old agent.
 TEST(Agent, WithTheBeginningOfItsCheckpointZeroedItIsStillTheSameAgent) {
   Cluster cluster({.agents = 1});
   kill_agent(cluster);
@@ -529,7 +530,7 @@ TEST(Agent, WithTheBeginningOfItsCheckpointZeroedItIsStillTheSameAgent) {
   ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 0); }));
   EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
 
-  // Its second file is made anew, and serves the next time, too.
+  // The second file is written again, and also works at the next start.
   agent->kill(SIGKILL);
   agent->wait();
   fs::remove(checkpoint_of(cluster));
@@ -578,7 +579,7 @@ TEST(Master, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
   }
 }
 
-// A copy that was put back is whole, and lacks what was written since.
+// A restored copy is intact, but lacks later writes.
 TEST(Master, RefusesARegistryThatIsOlderThanItHasBeenUnlessTold) {
   const TemporaryDirectory home;
   const Words master = {program("proffer-master"), "--data_dir=" + (home / "m"),

@@ -1,5 +1,5 @@
-// A task fills the disk of its agent's work directory, a small file system of its own: the agent
-// lives, tells how tasks ended, takes no more, and takes them again when there is room.
+// A task fills the disk of its agent's work directory, which is a small file system. The agent
+// survives, reports ends of tasks, takes no new tasks, and takes tasks again when there is room.
 
 #include <filesystem>
 
@@ -66,7 +66,7 @@ TEST_F(FullDisk, EndsNoAgentAndLosesNoTask) {
                  {{"PROFFER_MASTER", socket_}});
   ASSERT_TRUE(
       eventually([&] { return proffer({"tasks"}).out.find("running") != std::string::npos; }));
-  // It goes on filling whatever becomes free, until the file `stop` is there.
+  // Fills space that becomes free, until the file `stop` exists.
   const std::string stop = home_ / "stop";
   Process filler({program("proffer"), "run", "--name", "filler", "--",
                   "while ! test -e " + stop +
@@ -76,14 +76,14 @@ TEST_F(FullDisk, EndsNoAgentAndLosesNoTask) {
     return agents().find("takes no tasks: its disk is full") != std::string::npos;
   })) << agents();
 
-  // No task begins there, and the end of one is told.
+  // No new task begins there, but ends of tasks are reported.
   Process waits({program("proffer"), "run", "--name", "waits", "--", "echo later"},
                 {{"PROFFER_MASTER", socket_}});
   EXPECT_EQ(proffer({"kill", "victim-1"}).code, 0);
   EXPECT_NE(victim.wait().code, 0);
   EXPECT_THAT(proffer({"tasks", "--all"}).out, HasSubstr("killed"));
 
-  // Nor does it matter to a next life of the agent.
+  // A restarted agent behaves the same.
   agent_->kill(SIGKILL);
   agent_->wait();
   start_agent();

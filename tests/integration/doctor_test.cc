@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class Doctor : public testing::Test {
  protected:
-  // With a place for the agent that is writable, and a folder of programs.
+  // Uses a writable work directory for the agent, and a directory of programs.
   Exit doctor(const Words& more = {}, const std::map<std::string, std::string>& environment = {},
               const Words& become = {}) const {
     Words words = become;
@@ -25,7 +25,7 @@ class Doctor : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return run(words, environment);
   }
-  // The build may lie where others may not look.
+  // Other users may have no access to the build directory.
   Doctor() {
     for (const fs::path& folder : {fs::path(home_.path()), fs::path(programs_.path())}) {
       fs::permissions(folder, fs::perms::owner_all | fs::perms::others_exec |
@@ -48,7 +48,7 @@ TEST_F(Doctor, SaysOfEachCheckWhetherItIsWell) {
                             "ports", "programs", "run folder", "master"}) {
     EXPECT_THAT(text.out, HasSubstr(check));
   }
-  EXPECT_FALSE(fs::exists(fs::path(home_ / "work")));  // It only looks.
+  EXPECT_FALSE(fs::exists(fs::path(home_ / "work")));  // it changes nothing
   const Exit json = doctor({"--json"});
   EXPECT_EQ(json.code, 0) << json.out;
   EXPECT_THAT(json.out, HasSubstr("\"check\":\"disk\""));

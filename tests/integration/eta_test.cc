@@ -1,5 +1,5 @@
-// When a task that waits will start, on a real cluster: without and with durations that are known,
-// over the three ways to ask. Outcomes only: that it starts, not when.
+// Start forecasts on a real cluster, without and with known durations, by the three ways to ask. It
+// checks that tasks start, not when.
 
 #include <csignal>
 
@@ -24,7 +24,7 @@ proto::PendingPage pending(const Cluster& cluster) {
   return page ? *page : proto::PendingPage();
 }
 
-// Tasks of one kind: each takes the whole cluster.
+// Tasks of one kind, each of which needs the whole cluster.
 Words sort_that(const std::string& command) {
   return {"run", "--name=sort", "--cpus=2", "--mem=64", "--", command};
 }
@@ -32,7 +32,7 @@ Words sort_that(const std::string& command) {
 TEST(Eta, IsToldOnceTasksOfTheKindHaveEndedAndComesTrue) {
   Cluster cluster({.agents = 1, .resources = "cpus:2;mem:1024"});
   const TemporaryDirectory home;
-  // It runs until it is released, however long others have run.
+  // Runs until its file exists, however long earlier tasks ran.
   const auto holds = [&](const std::string& name) {
     auto process =
         cluster.start(sort_that(text("until [ -e ", home / name, " ]; do sleep 0.05; done")));
@@ -58,7 +58,7 @@ TEST(Eta, IsToldOnceTasksOfTheKindHaveEndedAndComesTrue) {
   EXPECT_EQ(second->wait().code, 0);
   EXPECT_TRUE(pending(cluster).asks.empty());
 
-  // A master that was started again knows it from its history, which is written behind.
+  // A restarted master reads it from its history, which is written asynchronously.
   ASSERT_TRUE(eventually([&] {
     const Exit exit = cluster.proffer({"history", "--json"});
     const Result<proto::HistoryPage> history = proto::parse_history_page(exit.out);
@@ -85,7 +85,8 @@ TEST(Eta, IsToldOnceTasksOfTheKindHaveEndedAndComesTrue) {
   EXPECT_THAT(get_http(cluster.http(), "/v1/explain?framework=" + waiting),
               HasSubstr("\"p90_s\":"));
 
-  // On a slow machine it has run longer than any of its kind: then nothing is predicted any more.
+  // On a slow machine the task may have run longer than all earlier ones; then there is no
+  // forecast.
   page = pending(cluster);
   const bool is_predicted = page.asks.size() == 1 && page.asks.front().eta.has_value();
   write_file(home / "third", "");
@@ -101,13 +102,13 @@ TEST(Eta, IsToldOnceTasksOfTheKindHaveEndedAndComesTrue) {
   EXPECT_THAT(both.err, HasSubstr("--all shows ended tasks, and --pending waiting asks"));
 }
 
-// Where the master finds no proffer-simulate beside it.
+// The master finds no proffer-simulate beside it.
 TEST(Eta, AForecastThatFailsIsToldAndDisturbsNothing) {
   Cluster cluster({.agents = 1, .resources = "cpus:2;mem:1024"});
   const TemporaryDirectory home;
   const TemporaryDirectory no_programs;
   ::kill(cluster.pid_of("master"), SIGKILL);
-  cluster.dev().line_with("master");  // It says what ended.
+  cluster.dev().line_with("master");  // dev reports the process that ended
   const Process master({program("proffer-master"), "--data_dir=" + cluster.dir() + "/master",
                         "--socket=" + cluster.master(), "--heartbeat=1s"},
                        {{"PROFFER_BIN_DIR", no_programs / ""}});

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `proffer events --json` has printed, one event in a line.
+// Output of `proffer events --json`, one event per line.
 
 #include <algorithm>
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace proffer::test {
 
-// How often `part` is in `lines`.
+// The number of times that `part` occurs in `lines`.
 inline size_t count(std::string_view lines, std::string_view part) {
   size_t found = 0;
   for (size_t at = lines.find(part); at != lines.npos; at = lines.find(part, at + 1)) ++found;
   return found;
 }
 
-// The first line whose place is not behind the one before, or that is no event; empty: there is
-// none.
+// The first line that is not an event, or whose place is not after that of the line before; empty
+// if there is none.
 inline std::string event_out_of_order(std::string_view lines) {
   std::optional<proto::EventPlace> last;
   while (!lines.empty()) {

@@ -1,5 +1,5 @@
-// The event log of a real master: it is followed through a kill -9 of the master, and each user
-// sees what is theirs.
+// The event log of a real master: followers continue through a kill -9 of the master, and each user
+// sees only their own events.
 
 #include <filesystem>
 #include <memory>
@@ -73,17 +73,17 @@ TEST_F(Events, AreFollowedThroughAKillOfTheMaster) {
   follower.kill(SIGTERM);
   follower.wait();
 
-  // In order, each once; and the kill is a gap between two leaders.
+  // Each event once, in order; the kill is a gap between two leaders.
   const std::string told = follower.out();
   EXPECT_EQ(event_out_of_order(told), "");
   EXPECT_EQ(count(told, "\"event\":\"gap\""), 1u) << told;
   EXPECT_EQ(count(told, "\"event\":\"master leads\""), 2u);
   EXPECT_THAT(told, HasSubstr(R"("ended":"cut_off")"));
-  // Whoever comes later is told the same.
+  // A later reader gets the same events.
   EXPECT_THAT(proffer({"events", "--from=1.1", "--json"}).out, HasSubstr(told));
 }
 
-// Their ids, but for those of beats.
+// The ids of the stream's events, without heartbeats.
 std::vector<proto::EventPlace> places_of(const std::string& stream) {
   std::vector<proto::EventPlace> places;
   for (size_t at = stream.find("id: "); at != std::string::npos; at = stream.find("id: ", at + 1)) {
@@ -119,7 +119,7 @@ TEST_F(Events, OfAStreamGoOnBehindTheLastIdAfterAKillOfTheMaster) {
   second->kill(SIGTERM);
   told += second->wait().out;
 
-  // All that pages tell, in order, each once.
+  // All events of all pages, each once and in order.
   const std::vector<proto::EventPlace> places = places_of(told);
   for (size_t i = 1; i < places.size(); ++i) EXPECT_LT(places[i - 1], places[i]);
   const std::string pages = proffer({"events", "--from=1.1", "--json"}).out;

@@ -1,4 +1,4 @@
-// Each example does what its paragraph in examples/README.md says.
+// Each example behaves as its paragraph in examples/README.md says.
 
 #include <csignal>
 
@@ -50,11 +50,11 @@ TEST(Examples, FailoverFrameworkFindsItsTasksAfterItWasKilled) {
   const std::optional<std::string> line = life.line_with("life 2 of ");
   ASSERT_TRUE(line) << life.out() << life.err();
   EXPECT_THAT(*line, HasSubstr(first + " finds 3 tasks"));  // the same framework
-  EXPECT_EQ(cluster.proffer({"tasks"}).out, before);        // and the very same tasks
+  EXPECT_EQ(cluster.proffer({"tasks"}).out, before);        // and the same tasks
   life.kill(SIGINT);
   EXPECT_EQ(life.wait().code, 130);
   EXPECT_TRUE(eventually([&] { return cluster.running_tasks() == 0; }));
-  EXPECT_EQ(read_file(home / "session"), "");  // nothing is left to come back to
+  EXPECT_EQ(read_file(home / "session"), "");  // there is no session to resume
 }
 
 TEST(Examples, AFrameworkThatWasTornDownMeanwhileSaysSoAndEnds) {
@@ -89,7 +89,7 @@ TEST(Examples, FailoverFrameworkComesBackAsTheSameFramework) {
   EXPECT_THAT(killed.out, HasSubstr("came back as failover-"));
 }
 
-TEST(Examples, CustomExecutorFrameworkRunsManyTasksInOneProcessAndAsksItWhatItDid) {
+TEST(Examples, CustomExecutorFrameworkRunsManyTasksInOneProcess) {
   const Cluster cluster({.agents = 1, .resources = "cpus:2;mem:2048"});
   const Exit primes = run({example("custom_executor_framework"), "--master=" + cluster.master()});
   EXPECT_EQ(primes.code, 0) << primes.err;
@@ -106,7 +106,7 @@ TEST(Examples, RawOffersFrameworkTakesWhatIsOfferedAndSaysWhyItDeclines) {
   Process raw({example("raw_offers_framework"), "--disk=ssd", "--master=" + cluster.master()});
   EXPECT_TRUE(raw.line_with("declined")) << raw.err();
   EXPECT_TRUE(raw.line_with("declined")) << raw.err();
-  // Now somebody comes who has what it wants.
+  // An agent joins that has the wanted resources.
   const auto large = cluster.start_agent("large", "cpus:2;mem:2048", {"--attributes=disk:ssd"});
   const Exit end = raw.wait();
   EXPECT_EQ(end.code, 0) << end.err;
@@ -116,9 +116,9 @@ TEST(Examples, RawOffersFrameworkTakesWhatIsOfferedAndSaysWhyItDeclines) {
   EXPECT_THAT(end.out, HasSubstr("raw-4 is finished"));
 }
 
-TEST(Examples, PickyFrameworkComparesDeclinesWithAPreferredHostAndAConstrainedAsk) {
+TEST(Examples, PickyFrameworkComparesDeclinesWithAsks) {
   const Cluster cluster({.agents = 3, .resources = "cpus:1;mem:1024"});
-  // The classic way goes elsewhere when its patience is over; here it has none.
+  // The classic way, by declines, takes another host when its patience ends; here it has none.
   const Exit picky = run({example("picky_framework"), "--host=agent-2", "--patience_ms=0",
                           "--master=" + cluster.master()});
   EXPECT_EQ(picky.code, 0) << picky.err;
@@ -143,8 +143,8 @@ TEST(Examples, LoadGeneratorRunsWhatItWasToldAndSaysHowFast) {
   EXPECT_THAT(wrong.err, HasSubstr("'many'"));
 }
 
-// Each block of docs/guides/write-a-framework.md that says where it is from is there, in these
-// words: what an author copies is what is compiled and tested.
+// Each block of docs/guides/write-a-framework.md with a source is in that file word for word, so
+// authors copy only code that is compiled and tested.
 TEST(Guide, QuotesOnlyWhatIsInTheTree) {
   const std::string root = PROFFER_SOURCE_DIR;
   const std::string guide = read_file(root + "/docs/guides/write-a-framework.md");

@@ -1,4 +1,4 @@
-// proffer exec on a real cluster: what a command in a task is, and when it ends.
+// proffer exec on a real cluster: the environment of a command in a task, and its end.
 
 #include <map>
 
@@ -38,7 +38,7 @@ class ExecCommand : public testing::Test {
     words.insert(words.begin(), "exec");
     return cluster_->proffer(words);
   }
-  // By a pattern that does not match itself.
+  // Searches with a pattern that does not match its own process.
   static bool runs(const std::string& pattern) {
     return run({"/bin/sh", "-c", "grep -slz -- " + pattern + " /proc/[0-9]*/cmdline"}).code == 0;
   }
@@ -56,7 +56,7 @@ TEST_F(ExecCommand, RunsInTheTasksSandboxWithItsEnvironmentAndReturnsItsEnd) {
   EXPECT_EQ(exec({"here", "--", "echo", "two  words", "$LEVEL"}).out, "two  words $LEVEL\n");
   EXPECT_EQ(exec({"here", "--", "kill -9 $$"}).code, 128 + 9);
   EXPECT_EQ(exec({"here", "--", "/no/such/program"}).code, 127);
-  // What a command leaves behind keeps nobody waiting.
+  // A process that the command leaves behind does not delay its end.
   EXPECT_EQ(exec({"here", "--", "sleep 900 & echo done"}).out, "done\n");
   end(*task);
 }
@@ -111,8 +111,8 @@ TEST_F(ExecCommand, EndsWithItsCallerAndWithItsTask) {
   EXPECT_FALSE(runs("471[2]"));
 }
 
-// What an ended task left is looked for among the agent's children: a command that is about to
-// begin is none of that.
+// The agent looks among its children for processes of an ended task; a command that is just
+// starting must not count as one.
 TEST_F(ExecCommand, BeginsWhileOtherTasksEnd) {
   const auto task = start("stays");
   Process others({program("proffer"), "run", "--name", "ends", "--cpus", "0.1", "--mem", "16",

@@ -1,4 +1,4 @@
-// Executors of an author's own, as real processes (tests/integration/executors).
+// Custom executors of a framework author, as real processes (tests/integration/executors).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Executors, SeveralOfOneFrameworkRunOnOneAgentAndAnswerMessages) {
   for (int task = 0; task < 8; ++task) {  // 25 primes are below 100
     EXPECT_THAT(exit.out, HasSubstr("task-" + std::to_string(task) + " finished none 25"));
   }
-  // Each had its own two tasks, in a process of its own.
+  // Each executor ran its own two tasks in its own process.
   for (int executor = 0; executor < 4; ++executor) {
     EXPECT_THAT(exit.out,
                 HasSubstr("executor-" + std::to_string(executor) + ": ran 2 tasks in one process"));
@@ -41,7 +41,7 @@ TEST(Executors, AProgramThatIsMissingIsNamedInTheUpdate) {
   EXPECT_EQ(relative.code, 1) << relative.out << relative.err;
   EXPECT_THAT(relative.out, HasSubstr("failed launch_failed"));
   EXPECT_THAT(relative.out, HasSubstr("was not found on agent agent-1"));
-  // That is the framework's own doing: the agent goes on to take tasks.
+  // The framework caused that itself, so the agent still takes tasks.
   EXPECT_THAT(cluster.proffer({"agents"}).out, Not(HasSubstr("takes no tasks")));
 }
 

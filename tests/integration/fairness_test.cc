@@ -1,5 +1,5 @@
-// Shares end to end: declared, not real, resources; real processes. First the example of
-// section 4.1 of the DRF paper (Ghodsi et al., NSDI 2011).
+// Shares end to end, with declared resources and real processes. First the example of section 4.1
+// of the DRF paper (Ghodsi et al., NSDI 2011).
 
 #include <csignal>
 #include <memory>
@@ -18,7 +18,7 @@ const Words kA = {"run",    "--name", "A",     "--role", "A",  "--count", "1000"
 const Words kB = {"run",    "--name", "B",     "--role", "B",  "--count", "1000",
                   "--cpus", "3",      "--mem", "1GiB",   "--", "sleep 2"};
 
-// Both have what the paper gives them, at once.
+// Both have the number of tasks from the paper, at the same time.
 bool is_settled(const Cluster& cluster) {
   return cluster.running_tasks("A-") == 3 && cluster.running_tasks("B-") == 2;
 }
@@ -29,16 +29,15 @@ TEST_P(DrfExample, SettlesAtThreeAndTwoTasksWhoeverCameFirst) {
   Cluster cluster({.agents = 1, .resources = "cpus:9;mem:18GiB"});
   const bool a_first = GetParam();
   const auto first = cluster.start(a_first ? kA : kB);
-  // Alone it takes all that it can use: 4 tasks of A by memory, 3 of B by CPUs.
+  // Alone, each uses all it can: 4 tasks of A by memory, 3 of B by CPUs.
   ASSERT_TRUE(eventually(
       [&] { return cluster.running_tasks(a_first ? "A-" : "B-") == (a_first ? 4 : 3); }));
 
   const auto second = cluster.start(a_first ? kB : kA);
 
-  // Three lengths of 2 s are promised; the deadline is for a machine that is busy with other
-  // things.
+  // The promise is three task lengths of 2 s; the deadline is longer for busy machines.
   EXPECT_TRUE(eventually([&] { return is_settled(cluster); }, Seconds(30)));
-  // It stays so: tasks end and are replaced, and neither ever gets more.
+  // It stays so: tasks end and are replaced, and neither framework ever gets more.
   int settled = 0;
   for (int look = 0; look < 20; ++look) {
     EXPECT_LE(cluster.running_tasks("A-"), 3);
@@ -55,7 +54,7 @@ TEST_P(DrfExample, SettlesAtThreeAndTwoTasksWhoeverCameFirst) {
 INSTANTIATE_TEST_SUITE_P(BothOrders, DrfExample, testing::Bool(),
                          [](const auto& order) { return order.param ? "AFirst" : "BFirst"; });
 
-// Two that flood a cluster of twelve CPUs with the same shape.
+// Two frameworks with the same shape and more tasks than twelve CPUs can run.
 void expect_shares(const std::string& weights, int of_a, int of_b) {
   Cluster::Options options{.agents = 2, .resources = "cpus:6;mem:6GiB"};
   if (!weights.empty()) options.more = {"--weights", weights};

@@ -1,4 +1,4 @@
-// Files of tasks, end to end: from a server that the test makes, and from this machine.
+// Files of tasks, end to end: from a server of the test, and from this machine.
 
 #include <atomic>
 #include <filesystem>
@@ -25,7 +25,7 @@ using test_support::FileRequest;
 using test_support::FileServer;
 using testing::HasSubstr;
 
-// Holds answers back until the test lets them go.
+// Holds answers back until the test opens it.
 class Gate {
  public:
   void open() {
@@ -39,7 +39,7 @@ class Gate {
   std::shared_future<void> future_ = opened_.get_future().share();
 };
 
-// Before the server waits for its answers, however the test ends.
+// Opens the gate before the server waits for its answers, also if the test fails.
 class OpensAtTheEnd {
  public:
   explicit OpensAtTheEnd(Gate& gate) : gate_(gate) {}
@@ -117,7 +117,7 @@ TEST(Fetch, ManyTasksFetchAFileOnce) {
       "--",  "cat x"};
   const auto many = cluster.start(command);
   ASSERT_TRUE(eventually([&] { return !server.requests().empty(); }));
-  // All three have arrived, and each that is to fetch has asked by the time that the first may.
+  // All three tasks have arrived, so each has asked for the file before the first answer.
   ASSERT_TRUE(eventually(
       [&] { return cluster.proffer({"tasks"}).out.find("run-3") != std::string::npos; }));
   gate.open();
@@ -148,7 +148,7 @@ TEST(Fetch, AKillEndsIt) {
   }));
 }
 
-// The next life of the agent fetches again.
+// The restarted agent fetches again.
 TEST(Fetch, OutlivesItsAgent) {
   Gate gate;
   std::atomic<int> count = 0;
@@ -218,7 +218,7 @@ TEST(Fetch, OfAnApp) {
   const Exit applied = cluster.proffer({"service", "apply", file(sha256_of(tool)), "--wait"});
   EXPECT_EQ(applied.code, 0) << applied.err;
   EXPECT_EQ(read_file(own / "out"), "unpacked\n");
-  // Another content than the file says does not start, and the version before stays.
+  // Content that does not match its checksum is not started; the old version stays.
   const Exit bad =
       cluster.proffer({"service", "apply", file(sha256_of("other")), "--wait"}, Seconds(120));
   EXPECT_EQ(bad.code, 1);

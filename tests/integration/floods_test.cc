@@ -1,4 +1,4 @@
-// One user floods the master: the work of others is done, the master's memory stays bounded, and
+// One user floods the master. The work of others continues, the master's memory stays bounded, and
 // shed messages are counted. Needs root, to run as another user.
 
 #include <filesystem>
@@ -71,14 +71,14 @@ class Floods : public testing::TestWithParam<const char*> {
   static int64_t metric(const std::string& name) { return metric_at(cluster_->http(), name); }
 
   static Cluster* cluster_;
-  // Debian has users 1 to 10. Each flood uses another one, because a user that flooded can open no
-  // connections for some seconds.
+  // Debian has the users 1 to 10. Each flood uses another one, because a user that flooded can open
+  // no connections for some seconds.
   static uid_t last_uid_;
 };
 Cluster* Floods::cluster_ = nullptr;
 uid_t Floods::last_uid_ = 0;
 
-// The counter that shows that the flood works; nullptr: messages are answered or refused one by
+// The counter that proves that the flood works; nullptr if messages are answered or refused one by
 // one.
 const char* shed_by(const std::string& kind) {
   if (kind == "unfinished") return "proffer_connections_refused_total{reason=\"unfinished\"}";
@@ -122,7 +122,7 @@ class StandingDisk : public testing::Test {
       GTEST_SKIP() << "not run: this machine mounts no image: " << mounted.err;
     }
     is_mounted_ = true;
-    // A flood makes more lines than a pipe holds.
+    // A flood causes more log lines than a pipe holds.
     master_ = std::make_unique<Process>(
         Words{"/bin/sh", "-c", R"(exec "$@" 2>"$0")", home_ / "log", program("proffer-master"),
               "--data_dir=" + disk_ + "/master", "--socket=" + socket_});
@@ -155,7 +155,7 @@ class StandingDisk : public testing::Test {
   static constexpr const char* kWaiting = "proffer_queue_items{queue=\"registry_writes\"}";
   std::string log() const { return read_file(home_ / "log"); }
   Exit status() const { return run({program("proffer"), "--master=" + socket_, "status"}); }
-  // From now on a write waits for the disk, and each later step waits behind it.
+  // From now on a write waits for the disk, and each later step waits for that write.
   void freeze() {
     ASSERT_EQ(run({"/sbin/fsfreeze", "--freeze", disk_}).code, 0);
     stands_ = true;
@@ -166,7 +166,7 @@ class StandingDisk : public testing::Test {
   void thaw() {
     EXPECT_EQ(run({"/sbin/fsfreeze", "--unfreeze", disk_}).code, 0);
     stands_ = false;
-    // On a busy machine the disk may be frozen longer than a command waits for its answer.
+    // On a busy machine the disk may be frozen longer than a command's timeout.
     const Exit written = writer_->wait();
     EXPECT_TRUE(written.code == 0 || written.err.find("no answer in") != std::string::npos)
         << written.code << " " << written.err << log();
@@ -181,15 +181,15 @@ class StandingDisk : public testing::Test {
   std::unique_ptr<Process> writer_;
 };
 
-// Once a hundred thousand heartbeats behind one write ended the master.
+// Once, 100,000 heartbeats that waited for one write ended the master.
 TEST_F(StandingDisk, EndsNoMasterUnderAFloodOfMessages) {
   freeze();
   flood_until("messages", true, "proffer_frames_received_total", 4 * kStoreQueuedMax);
   thaw();
 }
 
-// Answers wait behind the write, until so many wait that no frame is served. Then frames wait, and
-// those of another user are shed.
+// Answers wait for the write, up to a limit at which the master serves no more frames. Then frames
+// wait, and those of another user are shed.
 TEST_F(StandingDisk, EndsNoMasterUnderAFloodOfSubscriptions) {
   freeze();
   flood_until("reconnects", false, kWaiting, kStoreServedMax);

@@ -1,5 +1,5 @@
-// An array whose output fills its disk, a small file system of its own: what is done can be read
-// and stays done, and when there is room a retry runs the rest.
+// An array whose output fills its disk, which is a small file system. Finished results stay
+// readable, and when there is room, a retry runs the rest.
 
 #include <map>
 #include <sstream>
@@ -36,7 +36,7 @@ class FullOutput : public testing::Test {
       EXPECT_EQ(umount2(disk_.c_str(), MNT_DETACH), 0);
     }
   }
-  // How often each element stands in the journal behind this word. The journal is on another disk.
+  // The number of entries of each element after this word in the journal, which is on another disk.
   std::map<int, int> journal(const std::string& word) const {
     std::map<int, int> counts;
     std::istringstream lines(read_file(home_ / "journal"));
@@ -67,10 +67,10 @@ TEST_F(FullOutput, KeepsWhatIsDoneAndARetryRunsTheRest) {
   const std::map<int, int> well = journal("ended");
   ASSERT_GT(well.size(), 10u);
   ASSERT_LT(well.size(), size_t{kElements});
-  // Without retries nothing ran twice.
+  // Without retries, no element ran twice.
   for (const auto& [element, count] : journal("began")) EXPECT_EQ(count, 1) << element;
 
-  // While the disk is still full.
+  // Also while the disk is full.
   const auto expect_results = [&](const std::map<int, int>& ended) {
     const std::string table = cluster.proffer({"batch", "results", "full-1", "--table"}).out;
     const Exit all = cluster.proffer({"batch", "results", "full-1"});

@@ -1,5 +1,5 @@
-// Tasks are told of the GPUs that they asked for, and of no others. No GPU is needed: one agent is
-// told which it has, the other asks a program that prints what nvidia-smi does.
+// Tasks see the GPUs that they asked for, and no others. The test needs no GPU: one agent gets its
+// GPUs by a flag, the other asks a program that prints like nvidia-smi.
 
 #include <filesystem>
 
@@ -45,12 +45,12 @@ TEST_F(GpusOfAnAgent, AreThoseOfItsDeclaredList) {
   EXPECT_EQ(told({"--gpus", "2"}), "[1,3] [1,3]\n");
   EXPECT_EQ(told({"--gpus", "0.3"}), "[1] [1]\n");
   EXPECT_EQ(told({}), "[] []\n");
-  // Two at once: not the same.
+  // Two tasks at once get different GPUs.
   const auto first = cluster_.start(
       {"run", "--name", "holds", "--gpus", "1", "--", std::string(kShow) + "; exec sleep 1000"});
   ASSERT_TRUE(first->line_with("[1] [1]"));
   EXPECT_EQ(told({"--gpus", "1"}), "[3] [3]\n");
-  // One more command in a task sees what the task sees.
+  // A command in a task sees the task's GPUs.
   EXPECT_EQ(cluster_.proffer({"exec", "holds-1", "--", kShow}).out, "[1] [1]\n");
   first->kill(SIGINT);
   first->wait();

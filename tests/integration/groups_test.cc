@@ -17,14 +17,14 @@ namespace {
 using testing::HasSubstr;
 
 struct Groups : testing::Test {
-  // One instance; `more`: its further lines.
+  // One instance; `more` are further lines of the app file.
   std::string file(const std::string& command, const std::string& more) const {
     const std::string path = home_ / "app.yaml";
     write_file(path, text("name: app\ncommand: '", command,
                           "'\nresources: 'cpus:0.1;mem:32'\nkill_grace: 5s\n", more));
     return path;
   }
-  // A command line that writes its process id and goes on for ever.
+  // A command line that writes its process id and runs for ever.
   std::string lives(const std::string& name) const {
     return text("echo $$ > ", home_ / name, "; exec sleep 1000");
   }
@@ -120,7 +120,7 @@ TEST_F(Groups, AKillEndsAStepWithinItsGrace) {
   EXPECT_EQ(pid_in("command"), 0);
 }
 
-// A kill that comes when the command has ended is one of its sidecars.
+// A kill after the end of the command is a kill of one of its sidecars.
 TEST_F(Groups, AKillEndsSidecarsThatOutliveTheirCommand) {
   Cluster cluster({.service = true});
   const std::string more = text("sidecars: {log: 'trap \"\" TERM; echo $$ > ", home_ / "log",
@@ -146,7 +146,7 @@ TEST_F(Groups, AKillEndsSidecarsThatOutliveTheirCommand) {
   })) << cluster.proffer({"service", "logs", "app"}).err;
 }
 
-// It would run the command without what is around it.
+// An executor of an earlier version would run the command without its init steps and sidecars.
 TEST_F(Groups, AnExecutorOfAVersionBeforeFailsTheTask) {
   const Exit exit = run({"/bin/sh", "-c", text(proto::kGroupCommand, "echo ran")});
   EXPECT_NE(exit.code, 0);

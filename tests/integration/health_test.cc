@@ -1,5 +1,5 @@
-// Health checks beside real tasks, told to a real scheduler (health/health_scheduler.cc), while
-// whoever stands between them is killed.
+// Health checks of real tasks, reported to a real scheduler (health/health_scheduler.cc), while
+// agents, masters and schedulers are killed.
 
 #include <csignal>
 #include <filesystem>
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A free port, kept from everybody who does not ask for it by its number: bound, not listened on.
+// A free port that no other process gets by chance: it is bound, but has no listener.
 class FreePort {
  public:
   FreePort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -53,13 +53,13 @@ class HealthChecks : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return std::make_unique<Process>(words);
   }
-  // What the master shows of the task; nothing yet if it is not running.
+  // The health that the master shows; empty if the task does not run yet.
   std::optional<bool> shown() const {
     const auto rows = proto::parse_tasks(cluster_.proffer({"tasks", "--json"}).out);
     if (!rows || rows->size() != 1 || rows->front().state != proto::TaskState::kRunning) return {};
     return rows->front().healthy;
   }
-  // The states and healths that the scheduler heard, in order.
+  // The states and healths that the scheduler received, in order.
   static Words heard(const Process& scheduler) {
     Words lines;
     for (const std::string_view line : split(scheduler.out(), '\n')) {
@@ -98,12 +98,12 @@ TEST_F(HealthChecks, ByCommandAreToldWhenTheyChangeAndTheTaskRunsOn) {
   EXPECT_THAT(cluster_.proffer({"tasks"}).out, HasSubstr("running (unhealthy)"));
   EXPECT_THAT(heard(*scheduler), ElementsAre("running none", "running true", "running false"));
 
-  // A scheduler that takes over asks, and hears it once.
+  // A restarted scheduler reconciles, and gets the health once.
   scheduler->kill(SIGKILL);
   scheduler->wait();
   scheduler = start({});
   ASSERT_TRUE(scheduler->line_with("running false").has_value());
-  // A master that takes over learns it from the agent; its scheduler knows it.
+  // A restarted master gets the health from the agent; the scheduler already has it.
   const auto master = cluster_.restart_master();
   EXPECT_TRUE(eventually([&] { return shown() == std::optional(false); }));
   write_file(up, "");
@@ -117,14 +117,15 @@ TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
   const auto scheduler =
       start({"--command=exec " + program_of_tests("http_server") + " 127.0.0.1 $PORT_http",
              "--check=http:/",
-             // Until it listens.
+             // Long enough for it to listen.
              "--grace=60000", text("--timeout=", 1000 * slowdown())});
   ASSERT_TRUE(scheduler->line_with("running true").has_value()) << scheduler->err();
 
   ::kill(cluster_.pid_of("agent-1"), SIGKILL);
   ASSERT_TRUE(cluster_.dev().line_with("agent-1").has_value());
   const auto agent = cluster_.start_agent("agent-1", resources_);
-  // It has told the master, that has told the scheduler: what follows comes after it.
+  // The agent has reported to the master, and the master to the scheduler: later updates come after
+  // that.
   ASSERT_TRUE(eventually([&] {
     const auto agents = proto::parse_agents(cluster_.proffer({"agents", "--json"}).out);
     return agents && agents->size() == 1 &&
@@ -137,7 +138,7 @@ TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
     if (command.starts_with(program_of_tests("http_server"))) server = pid;
   }
   ASSERT_NE(server, 0);
-  ::kill(server, SIGSTOP);  // Connections are taken, but nobody answers.
+  ::kill(server, SIGSTOP);  // connections are accepted but never answered
   const auto bad = scheduler->line_with("running false");
   ASSERT_TRUE(bad.has_value());
   EXPECT_THAT(*bad, HasSubstr("3 health checks in a row failed: no answer within "));
@@ -150,14 +151,14 @@ TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
   EXPECT_TRUE(eventually([&] { return !is_alive(server); }));
 }
 
-TEST_F(HealthChecks, OfAPortThatNobodyListensOnFailAndNothingOfALookOutlivesItsTask) {
+TEST_F(HealthChecks, FailOnAClosedPortAndLeaveNoProcessesAfterTheTask) {
   const auto silent = start({"--command=exec sleep 1000", "--check=tcp"});
   const auto bad = silent->line_with("running false");
   ASSERT_TRUE(bad.has_value()) << silent->err();
   EXPECT_THAT(*bad, HasSubstr("3 health checks in a row failed: connection refused"));
   end(*silent);
 
-  // Its look hangs, and has left a process of its own behind, when the task ends.
+  // The check hangs, and has left a process behind when the task ends.
   const std::string left = home_ / "left";
   const auto scheduler =
       start({"--command=exec sleep 1000",

@@ -1,5 +1,5 @@
-// The history of a real master: it outlives the master, tells where entries may be missing, and
-// shows commands to their owners.
+// The history of a real master: it survives the master, reports gaps, and shows commands only to
+// their owners.
 
 #include <chrono>
 #include <filesystem>
@@ -83,7 +83,7 @@ TEST_F(HistoryOf, AMasterThatIsKilledIsThereInItsNextLife) {
   master_->kill(SIGKILL);
   master_->wait();
   start_master();
-  // Before its agent is back, and after it.
+  // The same before and after the agent reconnects.
   EXPECT_EQ(history().tasks, before.tasks);
   ASSERT_TRUE(eventually([&] { return history().gaps.size() == 1; }));
   ASSERT_TRUE(
@@ -106,7 +106,7 @@ TEST_F(HistoryOf, TasksThatWaitedIsSummedByRole) {
   ASSERT_TRUE(eventually([&] {
     return proffer({"blame", "role", "default"}).out.find("impossible") != std::string::npos;
   }));
-  master_->kill(SIGTERM);  // In order, so that the last minute is written.
+  master_->kill(SIGTERM);  // a clean end, so that the last minute is written
   EXPECT_EQ(master_->wait().code, 0);
   start_master();
   const Exit told = proffer({"blame", "role", "default", "--since", "1h", "--json"});
@@ -124,7 +124,7 @@ TEST_F(HistoryOf, AMasterThatEndsInOrderIsWholeToTheLastTask) {
   const proto::HistoryPage page = history();
   EXPECT_EQ(page.tasks.size(), 1u);
   EXPECT_TRUE(page.gaps.empty());
-  // The use of its role was counted to the end, and is what its month is billed.
+  // The use of its role is counted to the end, and is what the month's accounting shows.
   const std::vector<proto::RoleUse> uses = history({"--roles"}).roles;
   ASSERT_FALSE(uses.empty());
   int64_t milli_cpu_seconds = 0;
@@ -158,7 +158,7 @@ TEST_F(HistoryOf, ATaskIsNotRefusedForADiskThatIs) {
   master_->kill(SIGTERM);
   master_->wait();
   std::filesystem::remove_all(home_ / "master/history");
-  Process blocker({"touch", home_ / "master/history"});  // A file in its place.
+  Process blocker({"touch", home_ / "master/history"});  // a file blocks the directory's path
   blocker.wait();
   start_master();
   ASSERT_TRUE(

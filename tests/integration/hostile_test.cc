@@ -1,5 +1,5 @@
-// What strangers send to a real master: a typed error where a session can be known, else an ended
-// connection; nothing is lost and nobody else is disturbed.
+// Hostile bytes for a real master: it answers with a typed error if it knows the session, else it
+// closes the connection. Nothing is lost, and other peers are not disturbed.
 
 #include <algorithm>
 #include <csignal>
@@ -37,7 +37,7 @@ proto::Subscribe subscribe() {
           .failover_timeout = Duration()};
 }
 
-// Frames as they are, without a driver that would mend them.
+// Sends frames as they are, without a driver that would correct them.
 class RawPeer {
  public:
   explicit RawPeer(const std::string& master)
@@ -62,7 +62,7 @@ class RawPeer {
   bool has_ended() {
     return turn_until([this] { return ended_; });
   }
-  // The next message of this kind.
+  // Waits for the next message of this kind.
   template <class Kind>
   std::optional<Kind> hear() {
     std::optional<Kind> found;
@@ -104,7 +104,7 @@ class RawPeer {
 
 class HostilePeers : public testing::Test {
  protected:
-  // Somebody honest, who must notice nothing.
+  // An honest peer, which must not be disturbed.
   void SetUp() override {
     witness_ = cluster_.start({"run", "--name", "witness", "--", "sleep 1000"});
     ASSERT_TRUE(eventually([&] { return cluster_.running_tasks("witness") == 1; }));
@@ -157,7 +157,7 @@ TEST_F(HostilePeers, AMessageOfTheWrongDirectionEndsTheSession) {
 }
 
 TEST_F(HostilePeers, AKindOfMessageThatIsNotKnownYetIsIgnored) {
-  // The two differ in the tag of the union alone; 0x7FFF is no kind that we know.
+  // The frames differ only in the tag of the union; 0x7FFF is not a known kind.
   Bytes unknown = encoded(2, proto::Suppress{});
   const Bytes other = encoded(2, proto::Revive{});
   ASSERT_EQ(unknown.size(), other.size());
@@ -171,7 +171,7 @@ TEST_F(HostilePeers, AKindOfMessageThatIsNotKnownYetIsIgnored) {
   ASSERT_TRUE(peer.hear<proto::Subscribed>().has_value());
   peer.send(unknown);
   peer.send(encoded(3, proto::Reconcile{.tasks = {TaskId("never-seen")}}));
-  const auto update = peer.hear<proto::Update>();  // The session goes on.
+  const auto update = peer.hear<proto::Update>();  // the session continues
   ASSERT_TRUE(update.has_value());
   EXPECT_EQ(update->status.reason, proto::TaskReason::kTaskUnknown);
 }
@@ -210,8 +210,8 @@ TEST_F(HostilePeers, GarbageOnThePortEndsThatConnectionOnly) {
 }
 
 TEST_F(HostilePeers, AMessageOverTheBoundEndsTheConnection) {
-  // ZeroMQ at the other end reads its length and hangs up; our Dealer would refuse to send it, so
-  // the greeting and the frame's head are written by hand: a ZMTP 3.0 NULL handshake, then 2 MiB.
+  // The master's ZeroMQ reads the length and closes the connection. Our Dealer would refuse to send
+  // it, so the test writes the bytes itself: a ZMTP 3.0 NULL handshake, then 2 MiB.
   const std::string port = cluster_.master().substr(cluster_.master().find(':') + 1);
   const std::string script =
       "exec 3<>/dev/tcp/127.0.0.1/" + port +
@@ -220,7 +220,7 @@ TEST_F(HostilePeers, AMessageOverTheBoundEndsTheConnection) {
       "printf '\\002\\0\\0\\0\\0\\0\\040\\0\\0'; head -c 2097152 /dev/zero; } >&3 2>/dev/null; "
       "timeout 20 cat <&3 >/dev/null 2>&1; [ $? -eq 124 ] && echo open || echo closed";
   const Exit sent = run({"bash", "-c", script});
-  // At its end, or reset if bytes were still on their way.
+  // The connection is closed, or reset if bytes were still in flight.
   EXPECT_EQ(sent.out, "closed\n");
 }
 
@@ -228,7 +228,7 @@ TEST_F(HostilePeers, AsksThatCannotBeAreRejectedWithTheReason) {
   RawPeer peer(cluster_.master());
   peer.send(encoded(1, subscribe()));
   ASSERT_TRUE(peer.hear<proto::Subscribed>().has_value());
-  Ask ask{.name = AskName("a"), .shape = ResourceVector(), .count = 1};  // Zero resources.
+  Ask ask{.name = AskName("a"), .shape = ResourceVector(), .count = 1};  // zero resources
   peer.send(encoded(2, proto::DeclareAsks{.generation = 1, .asks = {ask}}));
   const auto report = peer.hear<proto::AskReport>();
   ASSERT_TRUE(report.has_value() && report->rows.size() == 1);

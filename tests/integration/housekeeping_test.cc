@@ -1,4 +1,4 @@
-// What a real agent keeps on its disk.
+// The files that a real agent keeps on its disk.
 
 #include <filesystem>
 
@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// The cluster's own agent is too small for the task, so it runs on that of the test.
+// The cluster's own agent is too small for the task, so the task runs on the test's agent.
 class HousekeepingOfAnAgent : public testing::Test {
  protected:
   void begin(const Words& flags) {

@@ -1,5 +1,5 @@
-// The HTTP API of a running master: the same JSON as the commands print, writes, and the OpenAPI
-// file held against it.
+// The HTTP API of a running master: reads give the commands' JSON, writes work, and the OpenAPI
+// file describes the answers.
 
 #include <map>
 #include <memory>
@@ -93,7 +93,7 @@ json described() {
   return json::parse(read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/openapi.json"));
 }
 
-// Times of the answer itself differ.
+// The time of the answer differs.
 json at_rest(json value) {
   value.erase("now_s");
   return value;
@@ -131,8 +131,9 @@ TEST_F(HttpApi, EachReadAnswersWhatTheCommandPrints) {
       {"history", {"?limit=100", {"history"}}},
       {"services", {"", {"service", "servers"}}},
   };
-  // Events go on while they are read. Of one master `proffer status` does not tell; snapshots are
-  // of a moment and become YAML; file_access is for other machines.
+  // Excluded: events, which continue while they are read; masters, which `proffer status` does not
+  // print for a single master; snapshot, which is of one moment and becomes YAML; file_access,
+  // which is for other machines.
   std::set<std::string> others = {"masters", "snapshot", "file_access", "events"};
   const json api = described();
   for (const auto& [path, operations] : api.at("paths").items()) {
@@ -176,7 +177,7 @@ TEST_F(HttpApi, PagesFollowOneAnother) {
 TEST_F(HttpApi, AnAnswerThatIsTheSameIsNotSentAgainAndMayBeWaitedFor) {
   Answer first;
   std::string known;
-  // Until what earlier cases ran has ended.
+  // Wait until the tasks of earlier cases have ended.
   ASSERT_TRUE(eventually([&] {
     first = get("/v1/agents");
     known = "If-None-Match: " + first.header("ETag") + "\r\n";
@@ -280,7 +281,7 @@ TEST_F(HttpApi, TheCommandsOfItsPageWorkAsWritten) {
   }
 }
 
-// --- those that may not --------------------------------------------------------------------------
+// --- refused callers -----------------------------------------------------------------------------
 
 TEST_F(HttpApi, AtThePortTheTokenMayWriteAndNothingElse) {
   const std::string port = cluster_->told_by("master", "http_port");
@@ -305,7 +306,7 @@ TEST_F(HttpApi, AtThePortTheTokenMayWriteAndNothingElse) {
 
 // --- the OpenAPI file ----------------------------------------------------------------------------
 
-// What of `value` the schema does not describe; empty: it does.
+// The part of `value` that the schema does not describe; empty if there is none.
 std::string undescribed(const json& value, const json& schema, const std::string& where) {
   if (schema.empty()) return {};
   if (schema.contains("anyOf")) {
@@ -395,7 +396,7 @@ TEST_F(HttpApi, EachPathAnswersAsTheOpenApiFileDescribes) {
     expect_error(get(path + "?nmae=1"), 400, path);
     const auto need = needs.find(path);
     const Answer answer = get(path + (need == needs.end() ? "" : need->second));
-    // The agent serves files to this machine only.
+    // The agent serves files only to this machine.
     if (path == "/v1/file_access") {
       expect_error(answer, 409, path);
       continue;

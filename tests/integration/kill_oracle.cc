@@ -24,11 +24,11 @@ struct Start {
   int64_t port = 0;
 };
 
-// What the process of a task wrote.
+// The records of a task's process.
 struct Run {
   std::vector<Start> starts = {};
-  int64_t last_sign = 0;  // the last time at which it wrote
-  std::string end = {};   // "exit:3"; empty: it wrote no end
+  int64_t last_sign = 0;  // time of its last record
+  std::string end = {};   // "exit:3"; empty: no recorded end
 };
 
 struct Told {
@@ -237,9 +237,9 @@ class Court {
     if (const std::string lie = lie_of(launch, run, *first); !lie.empty()) accuse(task, lie);
   }
 
-  // If two schedulers of one framework run at the same time, one may receive the end and
-  // acknowledge it. When the other one leads again, it asks about the task, which the master no
-  // longer knows.
+  // If two schedulers of one framework are active at the same time, one may receive the end and
+  // acknowledge it. When the other one is connected again, it reconciles the task, which the master
+  // no longer knows.
   bool twin_acknowledged(const Launch& launch, const Told& end, const Told& again) const {
     return again.state == "lost" && again.reason == "task_unknown" && again.life != end.life &&
            disturbed(launch.at, again.at, "scheduler", launch.scheduler, "twin");
@@ -259,7 +259,7 @@ class Court {
     }
     if (told.reason == "command_signalled") {
       if (told.state != "failed") return what + "a signal is a failure";
-      // Before it became the command, the process looked like an executor, too.
+      // Before its exec, the process of the command looked like an executor too.
       const bool fell = ran && told.signal == "9" &&
                         std::any_of(kills_.begin(), kills_.end(), [&](const Kill& kill) {
                           return kill.kind == "executor" && kill.pid == run.starts.front().pid &&
@@ -276,7 +276,7 @@ class Court {
     }
     // An agent whose checkpoint lost its last records kills the processes that it cannot name. Such
     // a task may have run, and is reported as lost: by the agent, by a master that remembers the
-    // launch, or by the next master, which is asked about the task and does not know it. Another
+    // launch, or by the next master, which does not know the task when it is reconciled. Another
     // check covers all ends: the task must not live on.
     static const std::set<std::string> forgets = {"agent_forgot", "agent_restarted",
                                                   "executor_ended", "task_unknown"};
@@ -321,7 +321,7 @@ class Court {
                  : what + "nobody killed the stem of its executor";
     }
     if (told.state == "lost" && (told.reason == "task_unknown" || told.reason == "agent_forgot")) {
-      // One of the processes that pass the launch on was killed meanwhile.
+      // One of the processes that forward the launch was killed meanwhile.
       const int64_t since = launch.at - kAcknowledgedWithinNanos;
       return struck(since, told.at, "master", "") ||
                      struck(since, told.at, "scheduler", launch.scheduler) ||
@@ -358,8 +358,8 @@ class Court {
            struck(since, until, "master", "") || struck(since, until, "agent", launch.agent);
   }
 
-  // The time of a launch is that of its accept: an accept that the killed master still carried out
-  // was sent before the kill, so it does not count.
+  // A launch has the time of its accept. An accept that the killed master still carried out was
+  // sent before the kill, so it does not count.
   void measure_gaps() {
     std::vector<int64_t> launched;
     for (const auto& [task, launch] : launches_) {
@@ -423,7 +423,7 @@ class Court {
     }
   }
 
-  // --- telling ---------------------------------------------------------------------------------
+  // --- messages --------------------------------------------------------------------------------
 
   void accuse(const std::string& whom, const std::string& of_what) {
     std::string story = whom + " " + of_what;

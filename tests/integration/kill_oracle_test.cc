@@ -1,4 +1,4 @@
-// The oracle of kill storms: a true story passes, and each lie that is planted in it is found.
+// The oracle of kill storms accepts a true record, and finds each planted lie.
 
 #include "tests/integration/kill_oracle.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// Records in the order in which they are given, a second apart unless `at` says when.
+// Records in the given order, one second apart unless `at` sets the time.
 class Story {
  public:
   Story& journal(const std::string& word, const std::string& rest) {
@@ -23,7 +23,7 @@ class Story {
     heard_[by] += text(word, " ", next(), " ", rest, "\n");
     return *this;
   }
-  // A launch that takes so much; it starts with the parent 100.
+  // A launch with this many milli-CPUs; its process starts with the parent 100.
   Story& launches(const std::string& task, int64_t cpus_milli = 1'000) {
     return heard("launch", text(task, " a ", cpus_milli, " 64 0"));
   }
@@ -36,7 +36,7 @@ class Story {
   Story& told(const std::string& task, const std::string& how) {
     return heard("update", task + " " + how + " agent 2 " + life_);
   }
-  // As schedulers of earlier versions write it down.
+  // As schedulers of earlier versions record it.
   Story& told_before(const std::string& task, const std::string& how) {
     return heard("update", task + " " + how + " agent 2");
   }
@@ -138,7 +138,7 @@ TEST(KillOracle, FindsATaskThatNobodyLaunched) {
 
 TEST(KillOracle, FindsEndsThatAreNotTrue) {
   struct Row {
-    const char* end;  // of the task; "": it never started
+    const char* end;  // the task's record; "": it never started
     const char* told;
   };
   const Row rows[] = {
@@ -182,7 +182,7 @@ TEST(KillOracle, AnotherExecutorThatWasKilledIsNoExcuse) {
             "");
 }
 
-// In the moment of its fork an executor looks like its stem, and its task has not begun.
+// At the moment of its fork, an executor looks like its stem, and its task has not begun.
 TEST(KillOracle, AStemThatWasKilledIsAnExcuseForATaskThatNeverStarted) {
   Story never;
   never.launches("t").journal("kill", "stem - 100");
@@ -192,7 +192,8 @@ TEST(KillOracle, AStemThatWasKilledIsAnExcuseForATaskThatNeverStarted) {
   EXPECT_NE(started.told("t", "failed executor_ended - 9").violations(), "");
 }
 
-// In the moment of its fork a command looks like its executor: found by an hour of the storm, once.
+// At the moment of its fork, a command looks like its executor. An hour of the storm found this
+// once.
 TEST(KillOracle, ACommandThatTheStormTookForItsExecutorFell) {
   const auto signalled = [](const std::string& kill) {
     Story story;
@@ -228,7 +229,7 @@ TEST(KillOracle, FindsATaskThatLivesOnAfterItsEndWasTold) {
   EXPECT_NE(found.find("lived on"), std::string::npos) << found;
 }
 
-TEST(KillOracle, AnEndIsHeardAgainOnlyByALaterLifeWhoseAcknowledgementMayBeLost) {
+TEST(KillOracle, AnEndMayRepeatOnlyInALaterLifeAfterALostAcknowledgement) {
   const auto story = [] {
     return Story()
         .at(100)
@@ -282,7 +283,7 @@ TEST(KillOracle, AFaultThatNeverHealsLastsToTheEnd) {
   EXPECT_EQ(story.told("t", "lost task_unknown - -").violations(), "");
 }
 
-TEST(KillOracle, AFullDiskExcusesWhatItKeepsFromStartingAndAnotherFaultDoesNot) {
+TEST(KillOracle, OnlyAFullDiskExcusesATaskThatCouldNotStart) {
   for (const char* end : {"failed launch_failed - -", "refused agent_full - -"}) {
     const auto told = [&](const std::string& fault) {
       Story story;
@@ -318,7 +319,7 @@ TEST(KillOracle, ASchedulerIsReplacedOnlyByATwin) {
   EXPECT_NE(Story().journal("fault", "scheduler s deaf").heard("replaced", "5").violations(), "");
 }
 
-// Two lives run at the same time: each is told for itself.
+// Two runs are active at the same time: the end is reported to each of them.
 TEST(KillOracle, AnEndIsHeardOnceInEachLife) {
   const auto told_again_in = [](const std::string& life) {
     Story story;

@@ -1,5 +1,5 @@
-// The hand that kills. run() is the whole story: start, kill and start again, let everything come
-// to its end, judge.
+// The kill storm. Read run() first: start, kill and restart, wait until everything has ended,
+// judge.
 
 #include "tests/integration/kill_storm.h"
 
@@ -16,7 +16,7 @@
 namespace proffer::test {
 namespace {
 
-constexpr const char* kOtherUser = "65534";  // nobody
+constexpr const char* kOtherUser = "65534";  // user nobody
 
 class Storm {
  public:
@@ -33,7 +33,7 @@ class Storm {
 
   const StormOptions options_;
   Prng prng_;
-  std::unique_ptr<ZooKeeperServer> zookeeper_;  // of several masters
+  std::unique_ptr<ZooKeeperServer> zookeeper_;  // for several masters
   LoadedCluster cluster_;
 };
 
@@ -84,7 +84,7 @@ void Storm::kill_one(const std::string& kind) {
     there.push_back(leader());
     if (there.front() == nullptr) return cluster_.fail("no master leads");
   } else {
-    // If all of them are away, one is awaited.
+    // Waits for one of them if all are away.
     eventually([&] {
       cluster_.start_those_due();
       there = cluster_.those_there(kind);
@@ -98,7 +98,7 @@ void Storm::kill_one(const std::string& kind) {
                                                              kAgentTimeoutMillis + 1'500));
 }
 
-// Waits for one.
+// Waits until there is a victim.
 void Storm::kill_forked(const std::string& kind) {
   std::vector<pid_t> there;
   eventually([&] {
@@ -110,7 +110,7 @@ void Storm::kill_forked(const std::string& kind) {
   cluster_.kill_forked(kind, there.at(prng_.below(there.size())));
 }
 
-// Waits for one that leads.
+// Waits until one leads.
 Member* Storm::leader() {
   Member* found = nullptr;
   eventually([&] {
@@ -125,7 +125,7 @@ Member* Storm::leader() {
   return found;
 }
 
-// It has been deposed before it knows.
+// The paused leader is deposed before it knows.
 void Storm::pause_leader() {
   Member* const old = leader();
   if (old == nullptr) return cluster_.fail("no master leads");
@@ -151,7 +151,7 @@ void Storm::pause_leader() {
 
 Judgement Storm::run() {
   if (!start_all()) return {.violations = {"the cluster did not start"}};
-  // Each kind gets its part, in an order that the seed draws.
+  // Every kind is killed equally often, in a random order.
   std::vector<std::string> bag;
   const int64_t end = now_nanos() + int64_t{options_.minutes} * 60'000'000'000;
   for (int i = 0; options_.minutes > 0 ? now_nanos() < end : i < options_.kills; ++i) {
@@ -159,8 +159,9 @@ Judgement Storm::run() {
     const size_t at = prng_.below(bag.size());
     const std::string kind = bag[at];
     bag.erase(bag.begin() + static_cast<std::ptrdiff_t>(at));
-    // After so many records, or just when a scheduler launches or hears something, for then much is
-    // on its way; some at once after the one before, so that two are away or one has just begun.
+    // The time of a kill: after some records; or just when a scheduler launches a task or receives
+    // an update, because many messages are in flight then; or at once after the last kill, so that
+    // two processes are away or one has just started.
     const uint64_t moment = prng_.below(4);
     if (moment < 2) cluster_.pass_records("journal", prng_.between(1, 200));
     if (moment < 3) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A cluster of real processes under load, whose processes are killed with -9 at random moments and
-// started again; then everything must settle, and kill_oracle.h judges.
+// A cluster of real processes under load, which are killed with SIGKILL at random times and
+// restarted. Then everything must settle, and kill_oracle.h judges.
 
 #include <cstdint>
 #include <memory>
@@ -14,23 +14,23 @@ namespace proffer::test {
 
 struct StormOptions {
   int kills = 10;
-  int minutes = 0;    // if not 0: kills go on for so long, however many they are
-  uint64_t seed = 1;  // chooses whom, when, and for how long it stays away
+  int minutes = 0;    // if not 0: the duration of the kills; their number has no limit
+  uint64_t seed = 1;  // chooses victims, times, and how long they stay away
   int agents = 3;
   int schedulers = 2;
-  // Above 1: they share a ZooKeeper server, and one of them leads.
+  // If above 1, they share a ZooKeeper server, and one of them leads.
   int masters = 1;
-  // Who is killed, each in turn: "master" (any), "leader", "agent", "executor", "stem",
-  // "scheduler". A "paused leader" is stopped until another leads, and goes on.
+  // The victims, in random order: "master" (any), "leader", "agent", "executor", "stem",
+  // "scheduler". A "paused leader" is stopped until another one leads, and then continues.
   std::vector<std::string> kinds = {"master", "agent", "executor", "stem", "scheduler"};
   std::string dir = {};  // must exist; keeps logs and records
-  bool verbose = false;  // says each kill on standard error
+  bool verbose = false;  // prints each kill to standard error
 };
 
-// The oracle's judgement, and what could not be told by records alone: that all settled in time,
-// that no process is left, that the whole cluster can be used again, and that no cgroup, mount or
-// socket is left once it has ended. As root with limits where the machine has them, and every
-// second scheduler is of another user.
+// Returns the oracle's judgement, with checks that records cannot show: everything settled in time,
+// no process remains, the whole cluster is usable again, and no cgroup, mount or socket remains
+// after its end. As root it uses limits if the machine supports them, and every second scheduler
+// belongs to another user.
 Judgement run_storm(const StormOptions& options);
 
 }  // namespace proffer::test

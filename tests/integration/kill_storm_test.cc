@@ -1,4 +1,4 @@
-// The bounded form of the kill storm; `build/tests/kill_storm --kills 30` is the long one.
+// A short kill storm; `build/tests/kill_storm --kills 30` is a long one.
 
 #include "tests/integration/kill_storm.h"
 
@@ -23,12 +23,12 @@ TEST(KillStorm, EveryLaunchEndsInExactlyOneTrueUpdateWhateverIsKilled) {
   for (const char* kind : {"master", "agent", "executor", "stem", "scheduler"}) {
     EXPECT_EQ(judgement.kills.count(kind), 1u) << kind;
   }
-  // What it was can be had again: the same seed kills the same, by the clock of another day.
+  // The seed reproduces the choices of a storm on another day.
   RecordProperty("seed", std::to_string(seed));
   std::cout << "seed " << seed << ": " << judgement.summary() << std::endl;
 }
 
-// The first to lead is killed again and again, under load, and each time another goes on.
+// The leader is killed repeatedly under load, and each time another master takes over.
 TEST(KillStorm, NothingIsLostAndNothingRunsTwiceWhoeverLeads) {
   TemporaryDirectory dir;
   const Judgement judgement =

@@ -1,7 +1,6 @@
 #pragma once
 
-// Several masters of one machine with a real ZooKeeper server: the fixture of tests in which one
-// leads after the other.
+// Several masters on one machine with a real ZooKeeper server: the fixture of tests with failovers.
 
 #include <filesystem>
 #include <map>
@@ -50,7 +49,7 @@ class Leaders : public testing::Test {
     return run(words, {{"PROFFER_MASTER", socket(i)}});
   }
   bool leads(int i) const { return ask(i, {"status"}).code == 0; }
-  // Waits for one of them to lead.
+  // Waits until one of them leads.
   int leader() const {
     int found = -1;
     EXPECT_TRUE(eventually([&] {

@@ -1,5 +1,5 @@
-// Several masters with a real ZooKeeper server: one leads, the others say where it is, and what was
-// acknowledged is there for the next leader.
+// Several masters with a real ZooKeeper server: one leads, standbys name the leader, and the next
+// leader has all acknowledged writes.
 
 #include <csignal>
 #include <filesystem>
@@ -44,7 +44,7 @@ TEST_F(Leaders, AStandbySaysWhoLeadsAndLeadsNext) {
   EXPECT_EQ(leader(), 1);
 }
 
-// Everybody has the list of masters; nobody is told who leads.
+// Each peer has the list of masters; none is configured with the leader.
 TEST_F(Leaders, AgentsSchedulersAndCommandsFollowTheLeader) {
   for (int i = 1; i <= 3; ++i) start(i);
   const std::string all = socket(1) + "," + socket(2) + "," + socket(3);
@@ -77,15 +77,15 @@ TEST_F(Leaders, AgentsSchedulersAndCommandsFollowTheLeader) {
   EXPECT_EQ(proffer({"run", "--", "true"}).code, 0);
 }
 
-// It is elected, and has not read the registry yet when its lead may be over.
+// It is elected, and its lead may end before it has read the registry.
 TEST_F(Leaders, ALeadThatIsOverBeforeItBeganEndsWithCode4) {
   start(1);
   EXPECT_EQ(leader(), 1);
   masters_[1]->kill(SIGTERM);
   EXPECT_EQ(masters_[1]->wait().code, 0);
   Relay slow(zookeeper_.address(), listening_on_loopback());
-  // Its first write is answered after 1 s, and what it reads then after 2 s: above 1.8 s, nine
-  // tenths of its session's time.
+  // Its first write is answered after 1 s, and its read of the registry after 2 s: later than 1.8
+  // s, nine tenths of its session timeout.
   slow.delay(500);
   Words words = command(1);
   for (std::string& word : words) {

@@ -1,5 +1,5 @@
-// Tasks that take more than they asked for, or leave processes behind: real ones, beside a victim
-// that is to notice nothing. Needs root and cgroups v1.
+// Real tasks that use more than they asked for, or leave processes behind, beside a victim that
+// must not be affected. Needs root and cgroups v1.
 
 #include <filesystem>
 #include <memory>
@@ -26,7 +26,7 @@ class Limits : public testing::Test {
     if (geteuid() != 0 || access("/sys/fs/cgroup/memory/cgroup.procs", W_OK) != 0) {
       GTEST_SKIP() << "not run: needs root and cgroups v1";
     }
-    // Too small for any task: what is started here is on the agent of this test.
+    // Too small for any task: the test's tasks run on its own agent.
     cluster_ = std::make_unique<Cluster>(Cluster::Options{.resources = "cpus:0.1;mem:16"});
     start_agent();
   }
@@ -75,14 +75,14 @@ class Limits : public testing::Test {
 
 TEST_F(Limits, MemoryOverTheLimitEndsThatTaskOnlyAndIsToldWithLimitAndPeak) {
   const auto victim = start_victim();
-  // 64 MiB of the task and 32 of its executor.
+  // 64 MiB for the task and 32 for its executor.
   const Exit hog = cluster_->proffer(
       {"run", "--mem", "64", "--", "exec dd if=/dev/zero of=/dev/null bs=600M count=1"});
   EXPECT_NE(hog.code, 0);
   EXPECT_THAT(hog.err, HasSubstr("out_of_memory"));
   EXPECT_THAT(hog.err, HasSubstr("may use 96 MiB"));
 
-  // The executor is what the kernel ends first: the same words.
+  // The kernel kills the executor first; the message is the same.
   const Exit other = cluster_->proffer(
       {"run", "--mem", "64", "--",
        "echo 1000 > /proc/$PPID/oom_score_adj; echo 0 > /proc/self/oom_score_adj; "
@@ -90,7 +90,7 @@ TEST_F(Limits, MemoryOverTheLimitEndsThatTaskOnlyAndIsToldWithLimitAndPeak) {
   EXPECT_THAT(other.err, HasSubstr("out_of_memory"));
   EXPECT_THAT(other.err, HasSubstr("may use 96 MiB"));
 
-  // Within the limit.
+  // This use is within the limit.
   EXPECT_EQ(cluster_
                 ->proffer({"run", "--mem", "64", "--",
                            "exec dd if=/dev/zero of=/dev/null bs=40M count=2 2>/dev/null"})
@@ -101,9 +101,9 @@ TEST_F(Limits, MemoryOverTheLimitEndsThatTaskOnlyAndIsToldWithLimitAndPeak) {
               HasSubstr("proffer_agent_out_of_memory_total 2"));
 }
 
-// A task that forks for ever. It is counted by the name of its processes: their words and their
-// environment are in memory that the kernel locks while one of them forks, and one that has used up
-// its time holds the lock. A read of 100 of them has taken minutes.
+// A task that forks for ever. It is counted by the names of its processes: the kernel locks a
+// process's memory, with its arguments and environment, while the process forks, and a process that
+// is out of CPU quota keeps the lock. Reading 100 of them took minutes.
 class ForkBomb {
  public:
   explicit ForkBomb(const Cluster& cluster) {
@@ -148,9 +148,9 @@ TEST_F(Limits, AForkBombIsHeldAndEndsWithItsTask) {
   expect_it_runs(*victim);
 }
 
-// The agent looks at all processes of the machine when it begins, and again if an executor has
-// ended meanwhile. It once asked those of the bomb for their environment, and served nobody for 40
-// s.
+// The agent examines all processes of the machine when it starts, and again if an executor ended
+// meanwhile. It once read the environments of the fork bomb's processes, and served no request for
+// 40 s.
 class BesideAForkBomb : public Limits, public testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(, BesideAForkBomb, testing::Bool(), [](const auto& without_executor) {
   return without_executor.param ? "WithoutItsExecutor" : "WithItsExecutor";
@@ -169,7 +169,7 @@ TEST_P(BesideAForkBomb, AnAgentBeginsAgain) {
     const size_t at = metrics.find("\n" + name + " ");
     return at == std::string::npos ? -1 : std::stoi(metrics.substr(at + name.size() + 2));
   };
-  // Its address may still be that of before, and a turn counts when it has ended.
+  // Its address may still be the old one, and an event loop's turn counts only when it has ended.
   EXPECT_TRUE(eventually([&] {
     metrics = get_http(cluster_->told_by("limited", "http"), "/metrics");
     return count_of("proffer_agent_registered") == 1 &&
@@ -191,7 +191,8 @@ TEST_F(Limits, WhatATaskStartedEndsWithIt) {
   EXPECT_TRUE(eventually([&] { return processes_of(marker.path()).empty(); }));
 }
 
-// The executor dies while its agent is away: nothing but its group tells whose its daemon was.
+// The executor dies while its agent is away: only the cgroup shows which task the daemon belonged
+// to.
 TEST_F(Limits, WhatATaskOfAnEarlierLifeLeftEndsAndOthersRunOn) {
   const auto victim = start_victim();
   TemporaryDirectory marker;
@@ -217,7 +218,7 @@ TEST_F(Limits, WhatATaskOfAnEarlierLifeLeftEndsAndOthersRunOn) {
   EXPECT_TRUE(eventually([&] { return processes_of(marker.path()).empty(); }));
   expect_it_runs(*victim);
   const auto status = get_http(cluster_->told_by("limited", "http"), "/v1/status");
-  EXPECT_THAT(status, HasSubstr("\"memory_limit_bytes\":100663296"));  // of the victim
+  EXPECT_THAT(status, HasSubstr("\"memory_limit_bytes\":100663296"));  // the victim's limit
 }
 
 }  // namespace

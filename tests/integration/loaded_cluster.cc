@@ -26,7 +26,7 @@ constexpr Seconds kSettle{60};
 struct Pid {
   pid_t pid = 0;
   pid_t parent = 0;
-  int64_t began = 0;  // in ticks of the machine
+  int64_t began = 0;  // in clock ticks since boot
 };
 
 std::vector<Pid> all_processes() {
@@ -41,7 +41,7 @@ std::vector<Pid> all_processes() {
     char state = 'Z';
     Pid process{.pid = std::stoi(name)};
     rest >> state >> process.parent;
-    constexpr int kSkipped = 17;  // between the parent and the time of its start
+    constexpr int kSkipped = 17;  // fields between the parent and the start time
     std::string skipped;
     for (int i = 0; i < kSkipped; ++i) rest >> skipped;
     rest >> process.began;
@@ -50,8 +50,8 @@ std::vector<Pid> all_processes() {
   return all;
 }
 
-// Only executors have an executor's id; their stem is the same program. Executors of other clusters
-// have no sandbox below `dir`.
+// Only executors have an executor's id; their stem runs the same program. Executors of other
+// clusters have no sandbox below `dir`.
 bool runs_as(pid_t pid, const std::string& kind, const std::string& dir) {
   const std::string words = read_file(text("/proc/", pid, "/cmdline"));
   const std::string environment = read_file(text("/proc/", pid, "/environ"));
@@ -80,7 +80,7 @@ LoadedCluster::LoadedCluster(std::string dir, bool verbose)
       verbose_(verbose),
       journal_((dir_ + "/journal").c_str()),
       cgroup_parent_(text("proffer-storm-", getpid())) {
-  // Other users write their records there, too, and run the programs, wherever the build lies.
+  // Other users also write records there and run the programs, wherever the build directory is.
   if (geteuid() == 0) {
     ::chmod(dir_.c_str(), 0777);
     ::chmod(path("journal").c_str(), 0666);
@@ -95,7 +95,7 @@ LoadedCluster::~LoadedCluster() {
     if (member.process) member.process->kill(SIGKILL);
   }
   members_.clear();
-  // Executors, of which killed agents leave some behind.
+  // Executors that killed agents left behind.
   for (const pid_t pid : processes_of(dir_)) {
     if (!is_stranger(pid)) ::kill(pid, SIGKILL);
   }
@@ -107,7 +107,7 @@ Member& LoadedCluster::add(Member member) {
   return members_.back();
 }
 
-// Output goes to a file: a pipe that nobody reads would fill up and stop it.
+// Output goes to a file: an unread pipe would fill up and block the process.
 void LoadedCluster::start(Member& member) {
   Words words = {"/bin/sh", "-c", "exec \"$@\" >>\"$0\" 2>&1", path(member.name + ".log")};
   words.insert(words.end(), member.command.begin(), member.command.end());
@@ -189,7 +189,7 @@ void LoadedCluster::pass_until(int64_t moment) {
   } while (now_nanos() < moment);
 }
 
-// Until so many records more are in a file, or for as long as a whole cluster may be away.
+// Waits until the file has this many more records, or as long as a whole cluster may be away.
 void LoadedCluster::pass_records(const std::string& file, int64_t count) {
   const int64_t bytes = bytes_of(file) + count * static_cast<int64_t>(kRecordBytes);
   const int64_t latest = now_nanos() + int64_t{3'000'000'000} * slowdown();
@@ -230,9 +230,8 @@ void LoadedCluster::kill(Member& victim, int64_t away_millis) {
   say(text("killed ", victim.name, ", away for ", away_millis, " ms"));
 }
 
-// Who are executors, or the stems that agents fork them from. Both are children of agents; of an
-// agent that was killed, executors are the parents of tasks, which the journal names, and its stem
-// ends by itself.
+// The executors, or the stems from which agents fork them. Both are children of agents. Executors
+// of a killed agent are found as parents of tasks in the journal; its stem ends by itself.
 std::vector<pid_t> LoadedCluster::forked(const std::string& kind) const {
   std::vector<pid_t> agents;
   for (const Member& member : members_) {
@@ -255,10 +254,10 @@ std::vector<pid_t> LoadedCluster::forked(const std::string& kind) const {
     const bool is_agents_child =
         std::find(agents.begin(), agents.end(), process.parent) != agents.end();
     const bool is_named = std::find(named.begin(), named.end(), process.pid) != named.end();
-    // A number may have come to somebody else meanwhile, and agents adopt orphans of tasks.
+    // The pid may have been reused, and agents adopt orphans of tasks.
     if (!(is_agents_child || is_named) || !runs_as(process.pid, kind, dir)) continue;
     found.push_back(process.pid);
-    // In the moment of its fork an executor looks like its stem, which is older.
+    // At the moment of its fork, an executor looks like its stem, which is older.
     const auto [stem, is_first] = stems.emplace(process.parent, process);
     if (!is_first && process.began < stem->second.began) stem->second = process;
   }
@@ -326,7 +325,7 @@ void LoadedCluster::look_for_leftovers() {
   }
 }
 
-// What the agent says of itself.
+// The agent's own status.
 std::optional<proto::AgentStatus> LoadedCluster::status_of(const Member& agent) const {
   const auto address =
       proto::parse_json_line(trimmed(read_file(path(agent.name) + "/address.json")));
@@ -338,7 +337,7 @@ std::optional<proto::AgentStatus> LoadedCluster::status_of(const Member& agent) 
   return status ? std::optional(*status) : std::nullopt;
 }
 
-// The leader and the agents know of each other, of no task, and of nothing that is to be told.
+// The leader and the agents agree: no tasks and no outstanding updates.
 void LoadedCluster::look_whether_all_agree() {
   std::string seen;
   const bool agree = eventually(
@@ -372,8 +371,8 @@ Exit LoadedCluster::run_command(const Words& words, Seconds deadline) const {
   return test::run(command, {{"PROFFER_MASTER", masters()}}, {}, deadline);
 }
 
-// Nothing was lost on the way: a task that takes a whole agent runs on each at the same time. An
-// offer that a killed scheduler still held may keep an agent for the whole of its lease.
+// No resources are lost: a task of the size of an agent runs on every agent at the same time. An
+// offer to a killed scheduler may block an agent for the lease.
 void LoadedCluster::use_everything() {
   const size_t agents = those_there("agent").size();
   const std::string all_there =
@@ -391,7 +390,7 @@ void LoadedCluster::use_everything() {
   }
 }
 
-// As an operator ends it: agents first, whose tasks have ended, then the master.
+// Ends it like an operator: first the agents, whose tasks have ended, then the master.
 void LoadedCluster::end_everything() {
   for (const char* kind : {"agent", "master"}) {
     for (Member& member : members_) {

@@ -1,5 +1,5 @@
-// The event log of several real masters: standbys follow the leader's, so that what happened under
-// one leader is there under the next, and those that follow go on where they were.
+// The event log of several real masters: standbys copy the leader's events, so the next leader has
+// them, and followers continue where they were.
 
 #include <csignal>
 
@@ -34,7 +34,7 @@ class EventsOfLeaders : public Leaders {
   void runs_true() const {
     EXPECT_EQ(proffer({"run", "--cpus=1", "--mem=64", "--", "true"}).code, 0);
   }
-  // Waits until so many standbys have all events of this leader.
+  // Waits until this many standbys have all events of this leader.
   void wait_for_followers(int leader, size_t standbys) const {
     std::string metrics;
     EXPECT_TRUE(eventually([&] {
@@ -89,11 +89,11 @@ TEST_F(EventsOfLeaders, AreThereUnderTheNextLeaderAndWhatIsMissingIsToldOnce) {
   EXPECT_THAT(went_on, Not(HasSubstr(id + "\n"))) << "it has seen that one";
   EXPECT_EQ(count(went_on, "event: gap\n"), 1u) << went_on;
 
-  // The one that was killed comes back and follows; the leader ends in order, so nothing is missing
-  // behind it.
+  // The killed master returns and follows; the leader then ends cleanly, so no events are missing
+  // after it.
   start(1);
   wait_for_followers(second, 2);
-  // That they stand by are events, too, which they lack for a moment.
+  // Their becoming standbys is an event too, which the logs lack for a moment.
   EXPECT_TRUE(eventually([&] {
     const std::string out = proffer({"status"}).out;
     return count(out, " stands by") == 2 && count(out, "events behind") == 0;
@@ -112,7 +112,7 @@ TEST_F(EventsOfLeaders, AreThereUnderTheNextLeaderAndWhatIsMissingIsToldOnce) {
   EXPECT_EQ(count(told, "\"event\":\"master leads\""), 2u) << told;
   EXPECT_EQ(count(told, "\"event\":\"master leads no longer\""), 1u) << told;
   EXPECT_EQ(count(told, ended), 3u) << told;
-  // A reader that comes later is told the same.
+  // A later reader gets the same events.
   const std::string later = events();
   EXPECT_EQ(event_out_of_order(later), "");
   EXPECT_THAT(later, HasSubstr(told));
@@ -120,8 +120,8 @@ TEST_F(EventsOfLeaders, AreThereUnderTheNextLeaderAndWhatIsMissingIsToldOnce) {
   EXPECT_EQ(count(later, "\"event\":\"gap\""), 1u) << later;
 }
 
-// While much happens: what somebody was told before the kill is there under the next leader, or its
-// place is in the gap.
+// Under load: an event that a reader got before the kill is in the next leader's log, or its place
+// is in the gap.
 TEST_F(EventsOfLeaders, OfABusyLeaderThatIsKilledAreThereOrInTheGap) {
   constexpr int kRuns = 12;
   start(1);
@@ -165,7 +165,7 @@ TEST_F(EventsOfLeaders, OfABusyLeaderThatIsKilledAreThereOrInTheGap) {
     const std::optional<proto::EventPlace> place = proto::place_of(line);
     ASSERT_TRUE(place) << line;
     if (place->leader == gap->leader && *place >= *gap) continue;
-    lines += place->leader == gap->leader ? 1 : 0;  // that only standbys can have kept
+    lines += place->leader == gap->leader ? 1 : 0;  // only standbys can have kept it
     EXPECT_THAT(later, HasSubstr(line));
   }
   EXPECT_GT(lines, 10u);

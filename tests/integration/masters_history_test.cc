@@ -1,4 +1,4 @@
-// The histories of several real masters as one, and the masters that are missing in it.
+// The merged history of several real masters, and missing masters in it.
 
 #include <csignal>
 
@@ -33,7 +33,7 @@ class HistoryOfLeaders : public Leaders {
                                              "--name=a1", "--work_dir=" + (home_ / "a1"),
                                              "--resources=cpus:4;mem:512", "--tasks_on_exit=kill"});
   }
-  // A task that ends with this code, once its agent is there.
+  // Runs a task with this exit code, when its agent is connected.
   void runs(int code) const {
     EXPECT_EQ(proffer({"run", "--cpus=1", "--mem=64", "--", "sh", "-c", text("exit ", code)}).code,
               code);
@@ -81,7 +81,7 @@ TEST_F(HistoryOfLeaders, IsWhatAllOfThemSawAndNamesTheOneThatIsAway) {
   EXPECT_EQ(history().missing[0].role, proto::MasterRole::kAway);
   EXPECT_THAT(proffer({"history"}).out, HasSubstr("the master " + socket(1) + " led from "));
   EXPECT_THAT(proffer({"status"}).out, HasSubstr(socket(1) + " is away; it led in epoch 1"));
-  // Nothing is missing of what was after it.
+  // No entries after its lead are missing.
   EXPECT_THAT(proffer({"history", "--since=0s"}).out, Not(HasSubstr("is missing")));
   const std::string http = get_http(dir(2) + "-http.sock", "/v1/masters");
   EXPECT_THAT(http, HasSubstr(R"("role":"away")"));
@@ -90,11 +90,11 @@ TEST_F(HistoryOfLeaders, IsWhatAllOfThemSawAndNamesTheOneThatIsAway) {
   ASSERT_TRUE(eventually([&] { return codes() == (std::vector<int>{11, 12, 21}); }));
   const proto::HistoryPage merged = history();
   EXPECT_TRUE(merged.missing.empty());
-  // The life that was killed may lack its last entries, but none from after the next one led.
+  // The killed run may lack its last entries, but none from after the next master's election.
   ASSERT_EQ(merged.gaps.size(), 1u);
   EXPECT_LE(merged.gaps[0].until, merged.tasks[2].launched_at);
   EXPECT_GE(merged.gaps[0].from, merged.tasks[1].status.at);
-  // That it stands by is an event, too, which it lacks for a moment.
+  // Its becoming a standby is an event too, which the log lacks for a moment.
   EXPECT_TRUE(eventually([&] {
     return proffer({"status"}).out.find(socket(1) + " stands by; it led in epoch 1") !=
            std::string::npos;
@@ -104,7 +104,7 @@ TEST_F(HistoryOfLeaders, IsWhatAllOfThemSawAndNamesTheOneThatIsAway) {
   ASSERT_EQ(newest.tasks.size(), 1u);
   EXPECT_EQ(newest.tasks[0].status.exit_code, 21);
 
-  // And it is the same when they change places, with one life more.
+  // The same holds after they change roles, with one more run.
   masters_[2]->kill(SIGTERM);
   EXPECT_EQ(masters_[2]->wait().code, 0);
   ASSERT_EQ(leader(), 1);
@@ -114,7 +114,7 @@ TEST_F(HistoryOfLeaders, IsWhatAllOfThemSawAndNamesTheOneThatIsAway) {
   EXPECT_EQ(history().gaps, merged.gaps);
 }
 
-// The error of the answer; empty: it worked. In a process of its own, as that user.
+// The error of a call by this user, made in a separate process; empty if it worked.
 std::string call_as(uid_t uid, const std::string& socket, const std::string& method,
                     const std::string& json) {
   int pipe_fds[2] = {};

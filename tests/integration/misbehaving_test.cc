@@ -1,8 +1,9 @@
-// Tasks that misbehave in ways that memory, processes and signals of their agent must survive: each
-// the real thing beside a victim, and each told as what it was. Memory hogs, fork bombs and daemons
-// are in limits_test.cc, a full disk in disk_test.cc.
+// Misbehaving tasks whose effects on memory, processes and signals the agent must survive. Each is
+// a real task beside a victim, and each end is reported correctly. Memory hogs, fork bombs and
+// daemons are in limits_test.cc, a full disk in disk_test.cc.
 //
-// No task here signals all that it may (kill -1): tasks of a test that root runs are root's.
+// No task here signals all processes that it may (kill -1): if root runs the test, its tasks are
+// root's.
 
 #include <algorithm>
 #include <cstdlib>
@@ -87,7 +88,7 @@ std::map<int, std::string> ends_of(const std::string& lines) {
   return ends;
 }
 
-// By the table of `proffer tasks`.
+// From the table of `proffer tasks`.
 bool is_running(const std::string& tasks, const std::string& task) {
   const size_t at = tasks.find(text("/", task, " "));
   const size_t end = tasks.find('\n', at);
@@ -95,7 +96,7 @@ bool is_running(const std::string& tasks, const std::string& task) {
          tasks.substr(at, end - at).find(" running") != std::string::npos;
 }
 
-// Each signal from 1 to 31, sent by a task to itself, to its group, and to its executor.
+// A task sends each signal from 1 to 31 to itself, to its process group, and to its executor.
 TEST_F(Misbehaving, EverySignalIsToldAsWhatItDid) {
   const std::set<int> ignored = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
   const std::set<int> stops = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
@@ -107,8 +108,8 @@ TEST_F(Misbehaving, EverySignalIsToldAsWhatItDid) {
                                  "--mem", "16", "--grace", "0s", "--",
                                  "kill -${PROFFER_TASK_ID##*-} " + target + "; sleep 0.3; exit 5"});
   }
-  // What is stopped, itself or its executor, ends when somebody asks. A stopped executor may not
-  // have said that its task runs.
+  // A stopped task, or a task of a stopped executor, ends when it is killed. A stopped executor may
+  // not have reported that its task runs.
   const std::string stopped = text("executor-", SIGSTOP);
   ASSERT_TRUE(eventually([&] {
     const int left = cluster_.running_tasks("executor-") + cluster_.running_tasks("self-") +
@@ -132,7 +133,7 @@ TEST_F(Misbehaving, EverySignalIsToldAsWhatItDid) {
     EXPECT_EQ(ends.size(), 31u) << name;
     for (const auto& [signal, end] : ends) {
       std::string expected = text("failed command_signalled - ", signal);
-      // It ends its command for the polite ones, and is ended by the others.
+      // SIGTERM and SIGINT make the executor kill its command; other signals kill the executor.
       if (name == "executor") {
         const bool is_polite = signal == SIGTERM || signal == SIGINT;
         expected = text("failed executor_ended - ", is_polite ? SIGKILL : signal);
@@ -140,7 +141,7 @@ TEST_F(Misbehaving, EverySignalIsToldAsWhatItDid) {
       if (ignored.contains(signal)) expected = "failed command_exited 5 -";
       const bool is_stopped = stops.contains(signal);
       if (is_stopped) expected = "killed killed_by_operator - 9";
-      // An executor leads a session without a terminal: signals of terminals do not stop it.
+      // An executor leads a session without a terminal, so terminal signals do not stop it.
       if (name == "executor" && is_stopped && signal != SIGSTOP) {
         expected = "failed command_exited 5 -";
       }
@@ -172,14 +173,14 @@ TEST_F(Misbehaving, WhoClosesAllDescriptorsIsHeardOfAtItsEnd) {
 TEST_F(Misbehaving, WhoDeletesItsSandboxEndsAsItWould) {
   const Exit ended = run_task("echo before; rm -rf \"$PROFFER_SANDBOX\"; sleep 0.1; exit 6");
   EXPECT_EQ(ended.code, 6) << ended.err;
-  // What it leads others to is nothing that was not its own.
+  // The agent must not follow the link to files that are not the task's.
   EXPECT_EQ(run_task("cd /; rm -rf \"$PROFFER_SANDBOX\"; ln -s /etc \"$PROFFER_SANDBOX\"").code, 0);
   EXPECT_EQ(run_task("echo fine").out, "fine\n");
   EXPECT_TRUE(fs::exists("/etc/passwd"));
 }
 
 TEST_F(Misbehaving, WhoHoldsMoreOfTheDiskThanItAskedForFails) {
-  // Its output is counted by what is kept of it.
+  // Output counts by the size that is kept.
   const auto printer = cluster_.start(
       {"run", "--name", "printer", "--cpus", "0.5", "--mem", "64", "--disk", "100", "--",
        "for i in 1 2 3 4 5; do head -c 30000000 /dev/zero; sleep 1; done | cat; exit 9"});
@@ -194,13 +195,13 @@ TEST_F(Misbehaving, WhoHoldsMoreOfTheDiskThanItAskedForFails) {
 
 TEST_F(Misbehaving, ManySmallFilesHoldNobodyUp) {
   const int files = test::is_long() ? 1'000'000 : 10'000;
-  // They fit into 8 GiB and not into 16 MiB, although all are empty.
+  // The empty files fit into 8 GiB but not into 16 MiB.
   const std::string make =
       text("perl -e 'for (1..", files,
            ") { mkdir \"d\" . int($_ / 1000); "
            "open F, \">\", \"d\" . int($_ / 1000) . \"/$_\" }; print \"made\\n\"'");
   EXPECT_EQ(run_task(make, {"--disk", "8192", "--name", "tidy"}).out, "made\n");
-  // The agent answers while they are removed.
+  // The agent answers while it removes them.
   const std::string sandboxes = cluster_.dir() + "/a/sandboxes";
   const std::string trash = cluster_.dir() + "/a/trash";
   EXPECT_TRUE(eventually(
@@ -213,7 +214,7 @@ TEST_F(Misbehaving, ManySmallFilesHoldNobodyUp) {
             left += !fs::is_empty(executor, gone) && !gone;
           }
         }
-        return left == 1 && fs::exists(trash) && fs::is_empty(trash);  // the victim's is left
+        return left == 1 && fs::exists(trash) && fs::is_empty(trash);  // the victim's remains
       },
       test::is_long() ? Seconds{600} : kDeadline));
   const Exit over = run_task(make + "; exec sleep 1000", {"--disk", "16", "--name", "over"});
@@ -222,7 +223,7 @@ TEST_F(Misbehaving, ManySmallFilesHoldNobodyUp) {
 
 TEST_F(Misbehaving, TenGibibytesOfOutputFillNoDisk) {
   if (!test::is_long()) GTEST_SKIP() << "not run: it takes a minute";
-  // What comes and what is told as not kept, if the reader is slower than the task.
+  // Adds up received bytes and bytes reported as not kept, for a reader slower than the task.
   const std::string adds_up =
       "perl -e '$/ = \\65536;"
       " while (<STDIN>) { $sum += tr/\\0//; tr/\\0//d; $told .= $_ }"

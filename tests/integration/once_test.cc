@@ -1,6 +1,6 @@
-// exactly_once_framework with real processes: the master and the scheduler are killed together,
-// again and again, now and then with an agent, and each command is begun once and ends once.
-// $PROFFER_LONG makes a hundred joint kills of it.
+// exactly_once_framework with real processes: the master and the scheduler are killed together
+// repeatedly, sometimes with an agent. Each command begins once and ends once. $PROFFER_LONG makes
+// it a hundred joint kills.
 
 #include <csignal>
 
@@ -21,7 +21,7 @@ constexpr uint64_t kSeed = 13;
 
 int joint_kills() { return test::is_long() ? 100 : 5; }
 
-// A master, two agents and the framework. Each may be killed and started again.
+// A master, two agents and the framework. Each may be killed and restarted.
 class JointKills : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class JointKills : public testing::Test {
   }
   std::string socket() const { return home_ / "master.sock"; }
 
-  // Each command writes two lines into a file of its own.
+  // Each command writes two lines to a file of its own.
   void write_commands(int count) {
     std::string commands;
     for (int i = 0; i < count; ++i) {
@@ -77,7 +77,7 @@ TEST_F(JointKills, OfMasterAndSchedulerBeginNoCommandTwiceAndLoseNone) {
   write_commands(commands);
   start_framework();
   for (int i = 0; i < kills; ++i) {
-    // Some more have begun since the last time.
+    // More commands have begun since the last kill.
     const int wanted = begun(commands) + static_cast<int>(chance.between(1, 8));
     ASSERT_TRUE(eventually([&] { return begun(commands) >= std::min(wanted, commands); }))
         << framework_->out() << framework_->err();

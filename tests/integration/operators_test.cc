@@ -1,5 +1,5 @@
-// What operators set and empty, on real processes: it holds over a kill -9 of the master, and an
-// agent that is drained ends empty.
+// Changes by operators, on real processes: settings survive a kill -9 of the master, and a drained
+// agent becomes empty.
 
 #include <csignal>
 
@@ -19,7 +19,7 @@ class Operators : public testing::Test {
  protected:
   Exit proffer(Words words) const { return cluster_.proffer(std::move(words)); }
 
-  // Killed as by a loss of power, and started again on its registry.
+  // Kills it as a power failure would, and restarts it on its registry.
   void restart_master(const Words& more = {}) {
     const pid_t old = cluster_.pid_of("master");
     kill(old, SIGKILL);
@@ -68,7 +68,7 @@ TEST_F(Operators, SetRolesWhichAKilledMasterRemembers) {
   EXPECT_EQ(proffer({"role", "list", "eng/ads"}).code, 1);
 }
 
-// Its task was told as gone, and may run elsewhere by now.
+// Its task was reported as gone, and may run elsewhere by now.
 TEST_F(Operators, DeclareAnAgentGoneWhichEndsItsTasksWhenItComesBack) {
   const TemporaryDirectory told;
   const std::string pid_file = told / "pid";
@@ -132,7 +132,7 @@ TEST_F(Operators, GuaranteeWhatIsLentMeanwhileAndComesBack) {
   restart_master({"--minimum_runtime=1s", "--revoke_grace=2s"});
   ASSERT_TRUE(eventually([&] { return agent("agent-1") && agent("agent-2"); }));
   ASSERT_EQ(proffer({"role", "set", "eng", "--guarantee", "cpus:2"}).code, 0);
-  // Half of them go when they are told, half do not listen.
+  // Half of the tasks end on SIGTERM, the others ignore it.
   const auto borrowers =
       cluster_.start({"run", "--role", "lent", "--count", "4", "--cpus", "1", "--name", "borrowers",
                       "--grace", "1s", "--",
@@ -142,7 +142,7 @@ TEST_F(Operators, GuaranteeWhatIsLentMeanwhileAndComesBack) {
   const Exit owner = proffer({"run", "--role", "eng", "--cpus", "2", "--", "echo mine"});
   EXPECT_EQ(owner.code, 0) << owner.err;
   EXPECT_EQ(owner.out, "mine\n");
-  // No more than was needed: one agent's worth.
+  // No more than needed were preempted: the tasks of one agent.
   EXPECT_EQ(cluster_.running_tasks("borrowers"), 2);
   borrowers->kill(SIGINT);
   const Exit ended = borrowers->wait();

@@ -199,7 +199,7 @@ TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {
   }
 }
 
-// The command first asks for a job of the name, then for the stages of a pipeline.
+// The command first looks for a job with the name, then for the stages of a pipeline.
 TEST_F(Pipelines, AreNotToldToBeMissingIfTheSchedulerEndsBetweenTwoQuestions) {
   const Cluster cluster;
   Process store({program_of_tests("store_scheduler"), "--master=" + cluster.master()});
@@ -225,7 +225,7 @@ TEST_F(Pipelines, AJobWaitsForOneThatThereIs) {
   EXPECT_THAT(cluster.proffer({"batch", "status", "two-2"}).out, HasSubstr("one-1 finished (met)"));
 }
 
-// Each rank waits until all are there: if they were not started together, none would end.
+// Each rank waits for all others: if they were not started together, none would end.
 TEST_F(Pipelines, StartTheRanksOfAGangTogetherAndAllAgainIfOneFails) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:1024", .batch = true});
   write_file(home_ / "rank.sh",

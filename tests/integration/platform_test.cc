@@ -1,5 +1,5 @@
-// What the master does for frameworks beside offers: it keeps their stores, relays requests to
-// them, and says why they have no offer. Real processes; the framework is store_scheduler.
+// Other services of the master for frameworks: it keeps their stores, relays requests to them, and
+// explains why they have no offer. Real processes; the framework is store_scheduler.
 
 #include <algorithm>
 #include <csignal>
@@ -33,7 +33,8 @@ class Platform : public testing::Test {
     EXPECT_TRUE(scheduler->line_with("subscribed store-1-1").has_value()) << scheduler->err();
     return scheduler;
   }
-  // Sends words to the framework under a new id, or this one. What it says, or "code: message".
+  // Sends words to the framework with a new id, or with this one. Returns its answer, or "code:
+  // message".
   std::string ask(const std::string& words, std::string id = "", Duration timeout = seconds(20),
                   const std::string& framework = "store") {
     if (id.empty()) id = text("r", ++requests_);
@@ -66,7 +67,7 @@ TEST_F(Platform, AStoreOutlivesTheMasterAndTheScheduler) {
   ASSERT_TRUE(scheduler->line_with("subscribed store-1-1").has_value());
   EXPECT_EQ(ask("get app/web"), "v1 " + first);
   EXPECT_EQ(ask("list app/"), "0 app/web=" + first);
-  // No version is used twice, though what had the last one was erased.
+  // No version is used twice, although the entry with the last one was erased.
   const std::string second = ask("put app/web v2 " + first);
   EXPECT_GT(std::stoull(second), std::stoull(other));
 
@@ -86,7 +87,7 @@ TEST_F(Platform, ARequestIsAnsweredOnceHoweverOftenItIsMade) {
   EXPECT_EQ(ask("count", "the-first"), "1");
   EXPECT_EQ(ask("count", "the-first"), "1");
   EXPECT_EQ(ask("count", "the-second"), "2");
-  // Also by a caller of another life of the master.
+  // Also for a caller after a restart of the master.
   const auto master = cluster_.restart_master();
   ASSERT_TRUE(scheduler->line_with("subscribed store-1-1").has_value());
   EXPECT_EQ(ask("count", "the-first"), "1");
@@ -100,7 +101,7 @@ TEST_F(Platform, WhoGetsNoAnswerIsToldWhy) {
   EXPECT_THAT(ask("bytes"), HasSubstr("unsupported: the framework's answer is not UTF-8"));
   EXPECT_EQ(ask("dance"), "invalid_argument: what is dance?");
   EXPECT_THAT(ask("count", "", seconds(1), "nobody"), HasSubstr("there is no framework 'nobody'"));
-  // A framework that takes no requests says so.
+  // A framework without requests refuses them with a clear error.
   const auto run = cluster_.start({"run", "--name", "plain", "--", "sleep 1000"});
   ASSERT_TRUE(eventually([&] { return cluster_.running_tasks("plain") == 1; }));
   EXPECT_THAT(ask("count", "", seconds(20), "plain"), HasSubstr("unsupported: framework plain-"));
@@ -127,7 +128,7 @@ TEST_F(Platform, OffersAndExplainShowWhatAFrameworkHasAndWhyItHasNoMore) {
   EXPECT_EQ(cluster_.proffer({"offers", "nobody"}).out.find("store"), std::string::npos);
   EXPECT_THAT(explain(), HasSubstr("all its asks are in outstanding offers"));
 
-  // Somebody else waits for what it holds.
+  // Another framework waits for the resources that it holds.
   const auto waiting = cluster_.start({"run", "--name", "late", "--cpus", "2", "--", "true"});
   std::string late;
   ASSERT_TRUE(eventually([&] {
@@ -161,7 +162,7 @@ TEST_F(Platform, OffersAndExplainShowWhatAFrameworkHasAndWhyItHasNoMore) {
 }
 
 TEST_F(Platform, ExplainOfRolesAndTasksSaysWhatWouldHaveToEnd) {
-  // Half of the machine is promised to eng, and all of it used by others.
+  // Half of the machine is guaranteed to eng, and others use all of it.
   ASSERT_EQ(cluster_.proffer({"role", "set", "eng", "--guarantee", "cpus:2"}).code, 0);
   const auto batch = cluster_.start(
       {"run", "--name", "batch", "--role", "ops", "--cpus", "4", "--", "sleep 1000"});

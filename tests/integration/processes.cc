@@ -88,7 +88,7 @@ void Process::kill(int signal) const {
 }
 
 bool Process::read_some(int milliseconds) {
-  pollfd fds[2] = {{out_fd_, POLLIN, 0}, {err_fd_, POLLIN, 0}};  // Negative ones are ignored.
+  pollfd fds[2] = {{out_fd_, POLLIN, 0}, {err_fd_, POLLIN, 0}};  // negative descriptors are ignored
   if (out_fd_ < 0 && err_fd_ < 0) return false;
   if (::poll(fds, 2, milliseconds) <= 0) return true;
   const auto drain = [](int* fd, std::string* into) {
@@ -140,13 +140,13 @@ Exit Process::wait(Seconds deadline) {
       ::kill(pid_, SIGKILL);
       timed_out = true;
     }
-    // While it runs its pipes wake us; after they are closed it is about to end.
+    // While the process runs, its pipes wake us; once they are closed, it is about to end.
     if (!read_some(50)) {
       CHECK_EQ(::waitpid(pid_, &status, 0), pid_);
       break;
     }
   }
-  // What is still in the pipes; descendants that hold them open are not waited for.
+  // Reads the rest of the pipes; does not wait for descendants that hold them open.
   while ((out_fd_ >= 0 || err_fd_ >= 0)) {
     const size_t before = out_.size() + err_.size();
     const int open_before = (out_fd_ >= 0) + (err_fd_ >= 0);
@@ -231,7 +231,8 @@ std::vector<pid_t> processes_of(const std::string& directory) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    // Of a fork bomb that runs beside this test: reading these takes minutes (limits_test.cc).
+    // Skips a fork bomb that runs beside this test: reading its processes takes minutes
+    // (limits_test.cc).
     if (read_file(entry.path() / "comm").starts_with("bomb-")) continue;
     const std::string words =
         read_file(entry.path() / "cmdline") + read_file(entry.path() / "environ");
@@ -345,7 +346,7 @@ std::string get_http(const std::string& place, const std::string& target,
 
 std::unique_ptr<Process> Cluster::restart_master(const Words& more) {
   ::kill(pid_of("master"), SIGKILL);
-  dev().line_with("master");  // It says what ended.
+  dev().line_with("master");  // dev reports the process that ended
   Words command = {program("proffer-master"), "--data_dir=" + dir() + "/master",
                    "--socket=" + this->master(), "--heartbeat=1s"};
   command.insert(command.end(), more.begin(), more.end());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Real processes for tests: started with pipes, read with deadlines, and ended with the test
-// whatever happens. No sleeps: everything waits for a descriptor or asks again until a deadline.
+// Real processes for tests: started with pipes, read with deadlines, and always killed at the end
+// of the test. No sleeps: every wait is for a descriptor, or polls until a deadline.
 
 #include <chrono>
 #include <functional>
@@ -20,23 +20,23 @@ namespace proffer::test {
 using Words = std::vector<std::string>;
 using Seconds = std::chrono::seconds;
 
-// Generous: these machines are shared. A test that waits this long has failed.
+// Long, because test machines are shared. A test that waits this long has failed.
 inline constexpr Seconds kDeadline{60};
-// How many times longer everything may take: $PROFFER_TEST_SLOWDOWN, or 1. All deadlines below
-// are multiplied by it; programs under ThreadSanitizer need it.
+// Factor for all deadlines: $PROFFER_TEST_SLOWDOWN, or 1. All deadlines below are multiplied by it;
+// programs under ThreadSanitizer need it.
 int slowdown();
 
 struct Exit {
-  int code = -1;   // of a process that exited
-  int signal = 0;  // else what ended it
+  int code = -1;   // if the process exited
+  int signal = 0;  // else the signal that killed it
   std::string out = {};
   std::string err = {};
 };
 
-// One process in a group of its own; killed with the object.
+// One process in a process group of its own; killed with this object.
 class Process {
  public:
-  // The first word is a path or a name for PATH.
+  // The first word is a path, or a name to look up in PATH.
   explicit Process(const Words& command, const std::map<std::string, std::string>& environment = {},
                    const std::string& directory = {});
   ~Process();
@@ -45,11 +45,11 @@ class Process {
 
   pid_t pid() const { return pid_; }
   void kill(int signal) const;
-  // The next line of standard output that holds `text`; none if it ended or the deadline passed.
+  // The next line of standard output with `text`; empty if it ended or the deadline passed.
   std::optional<std::string> line_with(const std::string& text, Seconds deadline = kDeadline);
-  // Waits until standard error holds `text`; false if it ended or the deadline passed.
+  // Waits until standard error has `text`; false if it ended or the deadline passed.
   bool complains(const std::string& text, Seconds deadline = kDeadline);
-  // Waits for the end; the deadline kills it (signal 9). Reads all output.
+  // Waits for the end; kills it with SIGKILL at the deadline. Reads all output.
   Exit wait(Seconds deadline = kDeadline);
   const std::string& out() const { return out_; }
   const std::string& err() const { return err_; }
@@ -66,32 +66,33 @@ class Process {
   std::optional<Exit> exit_;
 };
 
-// build/bin/<name>.
+// The path of build/bin/<name>.
 std::string program(const std::string& name);
-// The same, or a copy where the build lies in a folder that only its owner may enter: every user of
-// the machine may run it. The copies lie beside each other and go when the test program ends.
+// The same, or a copy if the build is in a directory that only its owner may enter: every user of
+// the machine may run it. The copies are in one directory and are removed when the test program
+// ends.
 std::string program_for_all(const std::string& name);
-// build/tests/<name>.
+// The path of build/tests/<name>.
 std::string program_of_tests(const std::string& name);
 Exit run(const Words& command, const std::map<std::string, std::string>& environment = {},
          const std::string& directory = {}, Seconds deadline = kDeadline);
 
-// Asks `condition` again until it holds; false at the deadline. Meant for conditions that
-// themselves take a while (a process, a round trip).
+// Polls `condition` until it holds; false at the deadline. Meant for conditions that take some time
+// themselves (a process, a round trip).
 bool eventually(const std::function<bool()>& condition, Seconds deadline = kDeadline);
 
 bool is_alive(pid_t pid);
-// Every process whose environment or command line names this directory.
+// All processes whose environment or command line names this directory.
 std::vector<pid_t> processes_of(const std::string& directory);
 void write_file(const std::string& path, const std::string& content);
 std::string read_file(const std::string& path);
 
-// The whole answer of an HTTP server, at a path or host:port; empty: it gave none.
+// The complete answer of an HTTP server at a path or host:port; empty if there is none.
 std::string ask_http(const std::string& place, const std::string& request);
 std::string get_http(const std::string& place, const std::string& target,
                      const std::string& headers = "");
 
-// A local cluster by `proffer dev` on free ports in a directory of its own.
+// A local cluster of `proffer dev`, with free ports and its own directory.
 class Cluster {
  public:
   struct Options {
@@ -99,38 +100,37 @@ class Cluster {
     std::string resources = "cpus:4;mem:4096";
     Words more = {};       // further flags of `proffer dev`
     bool service = false;  // with the scheduler of `proffer service`
-    bool batch = false;    // with that of `proffer batch`
+    bool batch = false;    // with the scheduler of `proffer batch`
   };
   Cluster() : Cluster(Options()) {}
   explicit Cluster(const Options& options);
-  // Ends it as Ctrl-C does; then whatever agents that dev did not start have left.
+  // Ends it like Ctrl-C, and waits until agents that dev did not start have ended.
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
   const std::string& master() const { return master_; }
-  // Where the master serves HTTP: a Unix socket.
+  // The Unix socket on which the master serves HTTP.
   const std::string& http() const { return http_; }
   std::string dir() const { return home_ / "cluster"; }
   Process& dev() { return *dev_; }
-  // `proffer COMMAND --master=… …` to its end.
+  // Runs `proffer COMMAND --master=… …` to its end.
   Exit proffer(Words words, Seconds deadline = kDeadline) const;
-  // The same, going on.
+  // The same, without waiting.
   std::unique_ptr<Process> start(Words words) const;
-  // What "master" or "agent-1" wrote into its address.json: "http", say.
+  // A member of the address.json of "master" or "agent-1", such as "http".
   std::string told_by(const std::string& name, const std::string& member) const;
   // The process of "master" or "agent-1", from its address.json.
   pid_t pid_of(const std::string& name) const;
-  // An agent that dev does not know, with `dev`'s flags: a new one, or one that was killed.
+  // An agent that dev does not know, with dev's flags: a new one, or a restarted one.
   std::unique_ptr<Process> start_agent(const std::string& name, const std::string& resources,
                                        const Words& more = {}) const;
-  // What start_agent runs.
+  // The command of start_agent.
   Words agent_command(const std::string& name, const std::string& resources,
                       const Words& more = {}) const;
-  // Kills the master and starts another in its place, with `more` flags, which goes on with its
-  // registry.
+  // Kills the master and starts another one with `more` flags on the same registry.
   std::unique_ptr<Process> restart_master(const Words& more = {});
-  // How many tasks `proffer tasks` shows as running, of frameworks whose id begins so.
+  // The number of running tasks in `proffer tasks` of frameworks whose id begins with this.
   int running_tasks(const std::string& framework = "") const;
 
  private:

@@ -1,5 +1,5 @@
-// A service behind a real haproxy, whose configuration `proffer service proxy` keeps current:
-// nobody's request fails, whatever is done to the service.
+// A service behind a real haproxy, whose configuration `proffer service proxy` updates: no request
+// fails during changes of the service.
 
 #include <atomic>
 #include <csignal>
@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// One connection, on which one request follows the other until the server wants to close it.
+// One connection with one request after another, until the server closes it.
 class KeptConnection {
  public:
   explicit KeptConnection(const std::string& path) {
@@ -36,7 +36,8 @@ class KeptConnection {
     if (::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
       fd_ = Fd();
   }
-  // The whole answer; empty: there was none. Afterwards `ends` says whether it was the last.
+  // The complete answer; empty if there was none. Afterwards `ends` says whether the connection
+  // ends.
   std::string ask(bool& ends) {
     constexpr std::string_view kRequest = "GET / HTTP/1.1\r\nHost: web\r\n\r\n";
     ends = true;
@@ -66,8 +67,8 @@ class KeptConnection {
   Fd fd_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 };
 
-// Ask the place some hundred times a second until they are told to end: two with a connection for
-// each request, one on a connection that it keeps.
+// They send some hundred requests per second until they are stopped: two clients with a new
+// connection per request, one on a connection that it keeps.
 class Clients {
  public:
   explicit Clients(std::string place) : place_(std::move(place)) {
@@ -81,15 +82,15 @@ class Clients {
     threads_.clear();
   }
   int64_t good() const { return good_; }
-  // Of those, on a connection that was open before and after.
+  // Good answers on a connection that was open before and after.
   int64_t kept() const { return kept_; }
   int64_t failed() const { return failed_; }
-  // What was answered instead; of each kind once.
+  // Bad answers, each kind once.
   std::set<std::string> bad() const {
     const std::lock_guard lock(mutex_);
     return bad_;
   }
-  // Since the last call.
+  // The greetings since the last call.
   std::set<std::string> greetings() {
     const std::lock_guard lock(mutex_);
     return std::exchange(greetings_, {});
@@ -109,7 +110,7 @@ class Clients {
       if (ends) kept.reset();
     }
   }
-  // The load is bounded: the machine has others to serve.
+  // Limits the load, because other tests run on this machine.
   bool pause() const {
     ::poll(nullptr, 0, 2);
     return !ends_;
@@ -208,7 +209,7 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   proffer({"scale", "web", "20", "--wait"});
   proffer({"scale", "web", "1", "--wait"});
   proffer({"rollback", "web", "1", "--wait"});
-  // The scheduler dies, and dev begins it again.
+  // The scheduler dies, and dev restarts it.
   for (const pid_t pid : processes_of(cluster.dir())) {
     const std::string command = read_file(text("/proc/", static_cast<int64_t>(pid), "/cmdline"));
     if (command.find("proffer-service") != std::string::npos &&
@@ -240,7 +241,7 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   }));
   EXPECT_THAT(clients.bad(), testing::IsEmpty());
 
-  // Of the requests that are under way to an instance that is killed, each client has one at most.
+  // When an instance is killed, each client has at most one request in flight to it.
   const int64_t before = clients.failed();
   const auto shown =
       proto::parse_service_status(cluster.proffer({"service", "status", "web", "--json"}).out);
@@ -264,7 +265,7 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   std::cout << clients.good() << " requests answered\n";
 }
 
-// Debian's nginx, with a configuration that the app file has.
+// Debian's nginx, with a configuration from the app file.
 TEST_F(Proxy, NoRequestFailsWhileAnNginxIsUpdatedAndItsAgentIsDrained) {
   Cluster cluster({.agents = 2, .resources = "cpus:6;mem:2048", .service = true});
   const auto app_of = [&](const std::string& greeting) {
@@ -341,7 +342,7 @@ files:
   follower->kill(SIGINT);
 }
 
-// The master relays the question, and answers when the servers change.
+// The master relays the call, and answers when the servers change.
 TEST_F(Proxy, ServersAreToldByHttpAndByTheCommandLine) {
   Cluster cluster({.agents = 1, .service = true});
   ASSERT_EQ(cluster.proffer({"service", "apply", app("one"), "--wait"}).code, 0);
@@ -372,7 +373,7 @@ TEST_F(Proxy, ServersAreToldByHttpAndByTheCommandLine) {
   EXPECT_THAT(get("?framework=nobody"), HasSubstr("\"not_found\""));
 }
 
-// What the check refuses does not come to the proxy.
+// A text that the check refuses does not reach the proxy.
 TEST_F(Proxy, AConfigurationThatTheCheckRefusesIsNotPutInPlace) {
   Cluster cluster({.agents = 1, .service = true});
   ASSERT_EQ(cluster.proffer({"service", "apply", app("one"), "--wait"}).code, 0);

@@ -1,5 +1,5 @@
-// An agent that cannot start executors: its tasks fail, it takes no more, and says why; when what
-// it lacks is back, so is it.
+// An agent that cannot start executors: its tasks fail, it takes no more tasks, and reports why.
+// When the missing program is back, it takes tasks again.
 
 #include <filesystem>
 
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// The agent of dev is too small for what is run here.
+// The agent of dev is too small for these tasks.
 TEST(Quarantine, AnAgentWithoutItsExecutorProgramTakesNoTasksUntilItIsBack) {
   Cluster cluster({.resources = "cpus:1;mem:256"});
   const TemporaryDirectory programs;
@@ -44,7 +44,7 @@ TEST(Quarantine, AnAgentWithoutItsExecutorProgramTakesNoTasksUntilItIsBack) {
   EXPECT_THAT(trouble(), HasSubstr("executors cannot be started here: there is no program"));
   EXPECT_THAT(cluster.proffer({"agents"}).out, HasSubstr("connected, takes no tasks: executors"));
 
-  // One more waits, and is told why.
+  // Another task waits, and explain gives the reason.
   const auto waiting = cluster.start(task);
   EXPECT_TRUE(eventually([&] {
     return cluster.proffer({"explain", "framework", "large"})

@@ -1,4 +1,4 @@
-// The commands of the README, of the tour and of guides, as they stand there, against a cluster.
+// Runs the commands of the README, of the tour and of guides as written, against a cluster.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace proffer::test {
 namespace {
 
-// Runs the commands of a document between two headings, each by itself, against one cluster.
+// Runs the commands of a document between two headings one by one against one cluster.
 void expect_commands_work(const std::string& document, const std::string& from,
                           const std::string& to, int commands_min) {
   const std::string text = read_file(PROFFER_SOURCE_DIR + document);
@@ -32,11 +32,11 @@ void expect_commands_work(const std::string& document, const std::string& from,
       EXPECT_EQ(done.err.find("out_of_memory") != std::string::npos, is_limited) << done.err;
       continue;
     }
-    // With several tasks so far, `proffer logs run` lists the candidates, as the comment there
-    // says.
+    // Several tasks have run by then, so `proffer logs run` lists the candidates, as the comment
+    // there says.
     const bool lists = command.starts_with("proffer logs run");
     EXPECT_EQ(done.code, lists ? 1 : 0) << command << "\n" << done.out << done.err;
-    // What only sets something says nothing if it worked.
+    // A command that only changes a setting prints nothing if it worked.
     const bool sets = command.starts_with("proffer role set") ||
                       command.starts_with("proffer drain") ||
                       command.starts_with("proffer batch wait");
@@ -54,7 +54,7 @@ TEST(Readme, TheTourWorksAsWritten) {
                        27);
 }
 
-// Where the package installs them, they are not while tests run.
+// The package's path of the examples does not exist during tests; use the source's.
 std::string with_examples_of_the_source(std::string script) {
   const std::string installed = "/usr/share/doc/proffer/examples";
   for (size_t at = 0; (at = script.find(installed, at)) != std::string::npos;) {
@@ -63,7 +63,7 @@ std::string with_examples_of_the_source(std::string script) {
   return script;
 }
 
-// All blocks of the guide but those of MPI, as one script.
+// All blocks of the guide except those of MPI, as one script.
 TEST(Readme, TheGuideToBatchWorksAsWritten) {
   const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/batch.md");
   std::string script = "set -e\n";
@@ -104,7 +104,7 @@ TEST(Readme, TheGuideToMpiWorksAsWritten) {
 
 TEST(Readme, TheGuideToServicesWorksAsWritten) {
   const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/service.md");
-  // What it leaves in the background ends with it, even if something fails.
+  // Kill its background processes at its end, even if a command fails.
   std::string script = "set -e\ntrap 'kill $! $(cat haproxy.pid) 2>/dev/null || true' EXIT\n";
   for (const std::string& line : commands_between(guide, "## An app", "## The same in Marathon")) {
     script += line + "\n";
@@ -125,7 +125,7 @@ TEST(Readme, TheGuideToServicesWorksAsWritten) {
   EXPECT_NE(done.err.find("version 3 failed: "), std::string::npos) << done.err;
 }
 
-// A stranger has run ./quickstart, and the command that it names for the rest.
+// A new user has run only ./quickstart and the command that it prints for the other programs.
 TEST(Readme, TheProgramsThatUsersReadOfAreThoseThatQuickstartNames) {
   const std::string source = PROFFER_SOURCE_DIR;
   const Exit built = run({"ninja", "-C", program("") + "..", "-t", "query", "programs"});
@@ -144,7 +144,7 @@ TEST(Readme, TheProgramsThatUsersReadOfAreThoseThatQuickstartNames) {
     }
   }
   EXPECT_GE(named, 3);
-  // examples/README.md has each example as a line of its own.
+  // examples/README.md has one list item per example.
   const std::string examples = read_file(source + "/examples/README.md");
   int listed = 0;
   for (size_t at = examples.find("* **`"); at != std::string::npos;

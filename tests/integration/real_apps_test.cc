@@ -1,4 +1,4 @@
-// Apps as teams have them, from Debian: a redis, and a client that starts after it and finds it.
+// Realistic apps from Debian: a redis, and a client that starts after it and finds it.
 
 #include <csignal>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Counts the requests in the redis that it was told, and answers with the count. Without a redis it
+// Counts requests in the redis from its environment, and answers with the count. Without a redis it
 // answers 503 and says so.
 constexpr std::string_view kVisits = R"(import http.server, os, socket, sys
 
@@ -45,7 +45,7 @@ struct RealApps : testing::Test {
     auto page = proto::parse_service_status(shown.out);
     return page ? *std::move(page) : proto::ServiceStatusPage();
   }
-  // Where the instances in service are; empty if they have not told yet.
+  // Addresses of the ready instances; empty until they have reported them.
   static std::vector<std::string> addresses(const Cluster& cluster, const std::string& app,
                                             const std::string& port) {
     std::vector<std::string> found;
@@ -82,7 +82,7 @@ TEST_F(RealApps, AClientStartsAfterItsRedisAndFindsIt) {
                 HasSubstr(text("\r\n\r\n:", count)));
   }
 
-  // The redis ends and comes again, empty: the clients run on, and where it was is where they look.
+  // The redis ends and is replaced by an empty one: the clients run on, with the old address.
   const std::string redis = status(cluster, "redis").instances.at(0).task.str();
   const proto::ServiceStatusPage before = status(cluster, "visits");
   ASSERT_EQ(cluster.proffer({"kill", redis}).code, 0);
@@ -94,7 +94,7 @@ TEST_F(RealApps, AClientStartsAfterItsRedisAndFindsIt) {
   EXPECT_EQ(after.app.ready, 2);
   EXPECT_EQ(after.instances, before.instances);
 
-  // An instance that starts now is told where it is now.
+  // An instance that starts now gets the new address.
   for (const proto::ServiceInstanceRow& row : after.instances) {
     ASSERT_EQ(cluster.proffer({"kill", row.task.str()}).code, 0);
   }

@@ -1,4 +1,4 @@
-// A real master that is recorded, killed and recorded again, and its recordings replayed.
+// A real master that is recorded, killed and recorded again, and replays of its recordings.
 
 #include <csignal>
 #include <filesystem>
@@ -53,7 +53,7 @@ class Recordings : public testing::Test {
     words.insert(words.begin(), {program("proffer"), "replay"});
     return run(words);
   }
-  // What was wanted in a part that is missing is not known, nor what another policy makes of it.
+  // The demands in a missing part are unknown, so the effect of another policy is unknown too.
   static void expect_nothing_is_tried(Words recordings, const std::string& why) {
     recordings.insert(recordings.end(), {"--with", "role default weight=2"});
     const Exit tried = replay(recordings);
@@ -69,7 +69,7 @@ class Recordings : public testing::Test {
     std::sort(files.begin(), files.end());
     return files;
   }
-  // So many steps and tasks of the last life are on the disk.
+  // Waits until this many steps and tasks of the last run are on disk.
   void await_steps(int count, int tasks = 0) {
     ASSERT_TRUE(eventually([&] {
       const Json life = Json::parse(replay({recordings().back(), "--json"}).out, nullptr, false);
@@ -127,14 +127,14 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_EQ(life["same"], true);
   EXPECT_EQ(life["leader"], 2);
   EXPECT_GT(life["steps"], 20);
-  // What an operator asks for afterwards.
+  // Questions that an operator may ask afterwards.
   const Exit why = replay({recordings()[1], "--explain", "framework", "large"});
   EXPECT_THAT(why.out, HasSubstr("but no agent has more than 2"));
   const Exit blame = replay({recordings()[1], "--blame", "framework", "large"});
   EXPECT_THAT(blame.out, HasSubstr("\"impossible\""));
   const Exit trace = replay({recordings()[0], "--steps", "40", "--trace", "-"});
   EXPECT_THAT(trace.out, HasSubstr("agent registered"));
-  // Another policy: six tasks were wanted, and the large one of them waits for ever.
+  // Another policy: there were six asks for tasks, and the large one waits for ever.
   const Exit trial = replay({home_ / "rec", "--with", "role default weight=2", "--json"});
   EXPECT_EQ(trial.code, 0) << trial.err;
   const std::string last_line = trial.out.substr(trial.out.rfind('\n', trial.out.size() - 2) + 1);
@@ -142,8 +142,7 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   ASSERT_TRUE(tried.is_object()) << trial.out;
   for (const char* run : {"recorded", "again", "as_it_was", "changed"}) {
     EXPECT_EQ(tried["roles"]["default"][run]["waits"], 6) << run;
-    // The simulation ends when the recording does, whether its last tasks have been launched or
-    // not.
+    // The simulation ends with the recording, even if its last tasks have not been launched.
     EXPECT_GE(tried["roles"]["default"][run]["waiting"], 1) << run;
   }
   EXPECT_EQ(tried["roles"]["default"]["recorded"]["waiting"], 1);
@@ -151,7 +150,7 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_THAT(table.out, HasSubstr("how well the simulation matches the recording: "));
   EXPECT_THAT(replay({home_ / "rec", "--with", "role defualt weight=2"}).err,
               HasSubstr("did you mean 'default'?"));
-  // As a test: a part of it, which says what must come of it.
+  // A part of a recording as a test, with its expected outcome.
   const std::string saved = home_ / "incident.rec";
   EXPECT_EQ(replay({recordings()[1], "--steps", "20", "--save", saved}).code, 0);
   const Json again = Json::parse(replay({saved, "--json"}).out);
@@ -160,7 +159,7 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_THAT(replay({recordings()[1], "--save", saved}).err, HasSubstr("is there already"));
 }
 
-// Each master has a directory of its own: their lives are told in the order in which they led.
+// Each master has its own directory; its runs are replayed in the order of their leads.
 TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
   for (int life = 0; life < 3; ++life) {
     start_master();
@@ -197,8 +196,8 @@ TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
                           "there are two recordings of leader 3");
 }
 
-// Three masters of a ZooKeeper server, each recorded to a directory of its own; the leader is
-// killed while tasks run.
+// Three masters with a ZooKeeper server, each recorded to its own directory; the leader is killed
+// while tasks run.
 class RecordedLeaders : public Leaders {
  protected:
   std::string rec(int i) const { return dir(i) + "-rec"; }
@@ -226,7 +225,7 @@ TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
                      "sh", "-c",
                      "echo runs; until test -e " + (home_ / "end") + "; do sleep 0.1; done"});
   ASSERT_TRUE(long_task.line_with("runs")) << long_task.err();
-  // It is written a moment later, and a kill -9 loses that moment.
+  // The recording is written with a short delay, and a kill -9 loses the rest.
   ASSERT_TRUE(eventually([&] {
     const Exit life = run({program("proffer"), "replay", rec(first), "--json"});
     return life.out.find("\"tasks\":2,") != std::string::npos;
@@ -243,7 +242,7 @@ TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
   EXPECT_EQ(masters_[second]->wait().code, 0);
   agent.kill(SIGTERM);
   agent.wait();
-  // The third one may lead now, and nothing happens any more.
+  // The third master may lead now, but nothing happens any more.
   Words dirs = {program("proffer"), "replay"};
   for (int i = 1; i <= 3; ++i) {
     if (fs::exists(rec(i))) dirs.push_back(rec(i));
@@ -253,7 +252,7 @@ TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
   EXPECT_THAT(said.out, HasSubstr("between leaders "));
   EXPECT_THAT(said.out, HasSubstr(" with 3 tasks launched, "));
   EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
-  // The work of both lives is one: three tasks, and one ran over the failover.
+  // Both runs are replayed as one workload: three tasks, one of which ran across the failover.
   dirs.insert(dirs.end(), {"--with", "role default weight=2", "--json"});
   const Exit tried = run(dirs);
   ASSERT_EQ(tried.code, 0) << tried.err;
@@ -263,7 +262,7 @@ TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
   EXPECT_EQ(trial["all"]["changed"]["waiting"], 0);
 }
 
-// What a seed found, as a recording that is kept.
+// A simulator run with a seed, kept as a recording.
 TEST_F(Recordings, OfASeedAreWrittenByTheSimulator) {
   const auto simulate = [&](Words more) {
     Words words = {program("proffer-sim"),
@@ -335,7 +334,7 @@ TEST_F(Recordings, WrongFilesAndWordsAreTold) {
   EXPECT_THAT(bound.err, HasSubstr("--record_mib must be from 1 to"));
 }
 
-// A disk that refuses, or a directory that is not its own, does not keep a master from leading.
+// A full disk, or a directory of another user, does not keep a master from leading.
 TEST_F(Recordings, AreNotMadeInADirectoryOfOthersAndTheMasterLeads) {
   fs::create_directories(home_ / "rec");
   fs::permissions(home_ / "rec", fs::perms::all);
@@ -349,7 +348,7 @@ TEST_F(Recordings, AreNotMadeInADirectoryOfOthersAndTheMasterLeads) {
   master_.reset();
 }
 
-// What was written until a kill -9 is compared to its last step.
+// The steps before a kill -9 are compared up to the last one.
 TEST_F(Recordings, DamageEndsTheReplayOfItsLifeAlone) {
   start_master();
   start_agent();
@@ -374,7 +373,7 @@ TEST_F(Recordings, DamageEndsTheReplayOfItsLifeAlone) {
   expect_nothing_is_tried({home_ / "rec"}, "the rest of " + first);
 }
 
-// The directory is bounded: the oldest lives go first.
+// The directory has a maximum size: the oldest runs are removed first.
 TEST_F(Recordings, OldLivesAreForgotten) {
   fs::create_directories(home_ / "rec");
   fs::permissions(home_ / "rec", fs::perms::owner_all);

@@ -1,5 +1,5 @@
-// A registry that was lost, and what an operator does about it with real processes: a dump that was
-// made while the master ran brings back the cluster, and its tasks never noticed.
+// Recovery from a lost registry, with real processes: a dump of a running master restores the
+// cluster, and its tasks are not affected.
 
 #include <csignal>
 #include <filesystem>
@@ -28,7 +28,7 @@ class LostRegistry : public testing::Test {
                                              "--tasks_on_exit=kill"});
     ASSERT_TRUE(eventually([&] { return has("agents", " connected"); }));
     ASSERT_EQ(proffer({"role", "set", "eng", "--weight", "3"}).code, 0);
-    // Its scheduler may come back for as long as the test takes.
+    // Long enough for its scheduler to return at any time in the test.
     work_ = std::make_unique<Process>(
         Words{program("proffer"), "--master=" + socket(), "run", "--cpus=1", "--mem=64", "--",
               text("echo begun >>", home_ / "story", "; while ! test -e ", home_ / "enough",
@@ -74,7 +74,7 @@ class LostRegistry : public testing::Test {
     EXPECT_EQ(read_file(home_ / "story"), "begun\nended\n");
   }
 
-  // With a path and a secret for this test.
+  // Each test has its own path and secret.
   static ZooKeeperServer& zookeeper() {
     static ZooKeeperServer server;
     return server;
@@ -118,7 +118,7 @@ TEST_F(LostRegistry, ComesBackFromADumpAndItsTasksRunOn) {
   EXPECT_THAT(proffer({"role", "list"}).out, HasSubstr("eng"));
 }
 
-// However often it starts: at last its epoch is above that of before.
+// It may start several times: at last its epoch is above the old one.
 TEST_F(LostRegistry, AMasterWithoutItsRegistryEndsNothing) {
   const std::string dump = home_ / "dump";
   ASSERT_EQ(proffer({"backup", dump, "--data-dir=" + data()}).code, 0);
@@ -158,7 +158,7 @@ TEST_F(LostRegistry, IsNamedWhenItIsDamagedAndNotUsed) {
   expect_the_task_ends_as_it_began();
 }
 
-// The commands of docs/concepts/registry.md, as they are there.
+// The commands of docs/concepts/registry.md, as written.
 TEST_F(LostRegistry, TheCommandsOfItsPageWork) {
   const std::string page =
       read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/registry.md");
@@ -168,7 +168,7 @@ TEST_F(LostRegistry, TheCommandsOfItsPageWork) {
   for (size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {
     at += fence.size();
     const std::string commands = page.substr(at, page.find("```", at) - at);
-    // The last ones mend, which no master may be in the way of.
+    // The last commands repair the registry, so no master may run.
     if (commands.find("restore") != std::string::npos) kill_master();
     const Exit exit = run({"/bin/sh", "-e", "-c", "PATH=" + bin + ":$PATH; " + commands},
                           {{"DATA", data()},
@@ -180,7 +180,7 @@ TEST_F(LostRegistry, TheCommandsOfItsPageWork) {
     ++blocks;
   }
   EXPECT_EQ(blocks, 6);
-  // By the last one the registry is of another cluster.
+  // After the last command, the registry belongs to another cluster.
   start_master();
   EXPECT_TRUE(agent_->complains("and this master to the cluster cccc")) << agent_->err();
   kill_master();
@@ -189,7 +189,7 @@ TEST_F(LostRegistry, TheCommandsOfItsPageWork) {
   expect_the_task_ends_as_it_began();
 }
 
-// A master that was alone becomes one of several, and then the only one again.
+// A single master becomes one of several, and then a single one again.
 TEST_F(LostRegistry, MovesToZooKeeperAndBackWhileItsTasksRunOn) {
   const Words there = {"--zk=" + zk(), "--zk_secret_file=" + zk_secret()};
   const auto in_zookeeper = [&](Words words) {

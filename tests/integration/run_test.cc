@@ -1,4 +1,4 @@
-// proffer run and the commands around it, as a user types them, on a real cluster.
+// proffer run and related commands, as users type them, on a real cluster.
 
 #include <csignal>
 #include <filesystem>
@@ -26,8 +26,8 @@ class RunCommand : public testing::Test {
 };
 Cluster* RunCommand::cluster_ = nullptr;
 
-// Of a short command the loader's work on their symbols would be the longest part (ADR 0092). The
-// sanitizers need the shared one.
+// Loading the symbols of C++ libraries would take most of a short command's time (ADR 0092).
+// Sanitizers need the shared library.
 TEST(Programs, ThatPeopleStartLoadNoLibraryInCpp) {
   if (slowdown() > 1) GTEST_SKIP() << "sanitized programs are linked otherwise";
   for (const char* name :
@@ -131,7 +131,7 @@ TEST_F(RunCommand, ClosingItsTerminalEndsItsTaskToo) {
   sleeper->kill(SIGHUP);
 
   EXPECT_EQ(sleeper->wait().code, 128 + SIGHUP);
-  // It has said so itself: nobody waits for whether it comes back.
+  // The framework has ended cleanly, so the master does not wait for its return.
   EXPECT_EQ(cluster_->proffer({"frameworks"}).out.find("left"), std::string::npos);
 }
 

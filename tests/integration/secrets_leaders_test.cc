@@ -1,5 +1,5 @@
-// Secrets with several masters and a real ZooKeeper: the next leader has them if it has their key
-// file, and neither ZooKeeper nor any directory of a process has a value.
+// Secrets with several masters and a real ZooKeeper: the next leader can use them if it has their
+// key file. Values are neither in ZooKeeper nor in any directory of a process.
 
 #include <csignal>
 #include <filesystem>
@@ -65,7 +65,7 @@ class SecretsOfLeaders : public Leaders {
     }
   }
 
-  // Kills the one that leads, and returns the other, which leads then.
+  // Kills the leader, and returns the other master, which leads then.
   int next_leader() {
     const int first = leader();
     masters_[first]->kill(SIGKILL);
@@ -75,7 +75,7 @@ class SecretsOfLeaders : public Leaders {
   }
   void expect_nothing_on_disk() const {
     for (const std::string& directory : {zookeeper_.directory(), home_.path()}) {
-      std::error_code gone;  // Processes run, and remove what they do not need.
+      std::error_code gone;  // running processes may remove files meanwhile
       for (auto at = fs::recursive_directory_iterator(directory, gone);
            at != fs::recursive_directory_iterator(); at.increment(gone)) {
         const fs::directory_entry& entry = *at;
@@ -93,7 +93,7 @@ class SecretsOfLeaders : public Leaders {
 TEST_F(SecretsOfLeaders, AreGivenByTheNextOneWithTheirKeyFile) {
   const int first = leader();
   EXPECT_FALSE(fs::exists(key(3 - first)));
-  // As the documentation says: the file is copied, and the standby is started again.
+  // As the documentation says: copy the file, and restart the standby.
   masters_[3 - first]->kill(SIGTERM);
   masters_[3 - first]->wait();
   fs::copy_file(key(first), key(3 - first));

@@ -1,5 +1,5 @@
-// Secrets end to end: a task gets its value as a variable and as a file in memory, and a scan of
-// all that outlives the task finds it nowhere.
+// Secrets end to end: a task gets its value as a variable and as a file in memory. A scan of
+// everything that remains after the task does not find it.
 
 #include <csignal>
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// As it is, and as the digits in which it travels to the master.
+// The value itself, and the digits in which it is sent to the master.
 const std::string kValue = "Zq7-correct-horse-battery-staple-Wk4";
 std::string hex(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -38,7 +38,7 @@ bool holds(const std::string& bytes, const std::string& what) {
   return bytes.find(what) != std::string::npos || bytes.find(hex(what)) != std::string::npos;
 }
 
-// Files below the directory that hold the text. Links are not followed.
+// Files below the directory that contain the text; links are not followed.
 std::vector<std::string> files_with(const std::string& directory, const std::string& what) {
   std::vector<std::string> found;
   std::error_code failed;
@@ -82,7 +82,7 @@ class Secrets : public testing::Test {
         proto::parse_service_status(cluster_.proffer({"service", "status", "db", "--json"}).out);
     return page && !page->instances.empty() ? page->instances[0].task.str() : "";
   }
-  // The directory in memory of the instance that runs, by the link in its sandbox.
+  // The in-memory directory of the running instance, by the link in its sandbox.
   std::string folder() const {
     std::error_code failed;
     for (const auto& entry : fs::recursive_directory_iterator(cluster_.dir(), failed)) {
@@ -148,7 +148,7 @@ TEST_F(Secrets, ATaskHasItsValueAndNothingThatOutlivesItDoes) {
   expect_nothing_on_disk();
   expect_nothing_told();
 
-  // One that is killed removes nothing itself.
+  // A killed agent removes nothing itself.
   const std::string first = task();
   for (const pid_t pid : processes_of(memory)) ::kill(pid, SIGKILL);
   ASSERT_TRUE(eventually([&] { return !fs::exists(memory); }));
@@ -196,7 +196,7 @@ TEST_F(Secrets, ArePutBackByAMasterWithTheirKeyFileAndRefusedByOneWithout) {
   })) << cluster_.proffer({"service", "status", "db"}).out;
 }
 
-// Its master and its agent are another user's, without any right of root.
+// Its master and its agent run as another user, without root's rights.
 TEST(SecretsOfAUser, AreGivenByAnAgentThatIsNotRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "not run: needs root, to be somebody else";
   const TemporaryDirectory home;
@@ -253,7 +253,7 @@ TEST_F(Secrets, ValuesComeFromInputOrAFileAndFromNoArgument) {
              "name: db\ncommand: 'test \"$P\" = hunter2 && exec tail -f /dev/null'\n"
              "resources: 'cpus:0.1;mem:64'\nsecrets: {password: {env: P}}\n");
   apply();
-  // An app whose secret is gone runs on, and starts no further instance.
+  // An app whose secret is removed runs on, but starts no new instance.
   ASSERT_EQ(cluster_.proffer({"secret", "remove", "password"}).code, 0);
   EXPECT_EQ(cluster_.proffer({"secret", "remove", "password"}).code, 1);
   ASSERT_EQ(cluster_.proffer({"service", "scale", "db", "2"}).code, 0);

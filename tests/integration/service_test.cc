@@ -1,5 +1,5 @@
-// Apps on real clusters whose parts are killed: instances, agents, the scheduler. What counts is
-// what answers over HTTP.
+// Apps on real clusters whose instances, agents and schedulers are killed. The criterion is which
+// servers answer over HTTP.
 
 #include <cerrno>
 #include <csignal>
@@ -30,8 +30,8 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A loopback address of this process alone: the clusters of one machine have the same port ranges,
-// and nobody else's server is to be in the way of ours.
+// A loopback address for this process alone: clusters on one machine have the same port ranges, and
+// servers of other tests must not take our ports.
 const std::string& own_address() {
   static const std::string address = [] {
     const int64_t pid = ::getpid();
@@ -40,7 +40,7 @@ const std::string& own_address() {
   return address;
 }
 
-// What answers on a port: "<pid> <greeting>"; empty if nothing does.
+// The answer on a port: "<pid> <greeting>"; empty if there is none.
 std::string get(uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval limit = {5, 0};
@@ -65,7 +65,7 @@ std::string get(uint16_t port) {
 
 class Apps : public testing::Test {
  protected:
-  // An app file of three servers, each of half an agent.
+  // An app file with three servers, each half an agent in size.
   std::string file(const std::string& more = "", const std::string& name = "web") const {
     const std::string path = home_ / (name + ".yaml");
     write_file(path, text("name: ", name, "\ninstances: 3\ncommand: 'exec ", program_,
@@ -74,7 +74,7 @@ class Apps : public testing::Test {
     return path;
   }
 
-  // A command that listens when the file is there.
+  // A command that listens when the file exists.
   std::string serve_when(const std::string& exists) const {
     return text("until test -e ", exists, "; do sleep 0.05; done; exec ", program_, " ",
                 own_address(), " $PORT_http");
@@ -85,7 +85,7 @@ class Apps : public testing::Test {
     auto page = proto::parse_service_status(shown.out);
     return page ? *std::move(page) : proto::ServiceStatusPage();
   }
-  // What the ready instances answer, by task.
+  // The answers of the ready instances, by task.
   static std::map<std::string, std::string> answers(const Cluster& cluster,
                                                     const std::string& app = "web") {
     std::map<std::string, std::string> answers;
@@ -104,10 +104,10 @@ class Apps : public testing::Test {
     limit.rlim_cur = std::min(count, limit.rlim_max);
     PCHECK(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
   }
-  // A listener of this process, which never answers; none if somebody else has the port.
+  // A listener of this process that never answers; empty if another process has the port.
   static Fd listen_on(uint16_t port) {
     Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int on = 1;  // Connections of a test before do not count.
+    const int on = 1;  // connections of an earlier test do not count
     ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
@@ -146,7 +146,7 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
   EXPECT_THAT(answers(cluster).begin()->second, HasSubstr("hi"));
   EXPECT_THAT(cluster.proffer({"service", "list"}).out, HasSubstr("3/3"));
 
-  // An instance.
+  // Kill an instance.
   const auto before = answers(cluster);
   const std::string victim = before.begin()->first;
   ASSERT_EQ(::kill(pid_of_answer(before.begin()->second), SIGKILL), 0);
@@ -155,7 +155,7 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
     return now.size() == 3 && now.count(victim) == 0;
   }));
 
-  // An agent with instances.
+  // Kill an agent with instances.
   const std::string agent = status(cluster).instances.at(0).agent.str();
   ::kill(cluster.pid_of(agent), SIGKILL);
   ASSERT_TRUE(cluster.dev().line_with(agent).has_value());
@@ -166,11 +166,11 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
     return elsewhere == 3 && answers(cluster).size() == 3;
   }));
 
-  // The scheduler: dev starts it again, and it finds what runs.
+  // Kill the scheduler: dev restarts it, and it finds the running instances.
   const auto running = answers(cluster);
   cluster.dev().kill(SIGSTOP);
   ::kill(scheduler_of(cluster), SIGKILL);
-  // Meanwhile the master says how they stand.
+  // Meanwhile the master reports their state.
   Exit listed;
   EXPECT_TRUE(eventually([&] {
     listed = cluster.proffer({"service", "list"});
@@ -189,7 +189,7 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
   EXPECT_TRUE(eventually([&] { return answers(cluster).size() == 3; }));
   EXPECT_EQ(answers(cluster), running);
 
-  // And goes on.
+  // The restarted scheduler works.
   const Exit scaled = cluster.proffer({"service", "scale", "web", "2", "--wait"});
   EXPECT_EQ(scaled.code, 0) << scaled.err;
   EXPECT_EQ(answers(cluster).size(), 2u);
@@ -201,7 +201,7 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
   }
 }
 
-TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
+TEST_F(Apps, UpdateKeepsTwoInstancesReadyAndABadUpdateIsRolledBack) {
   Cluster cluster({.agents = 1, .service = true});
   ASSERT_EQ(cluster.proffer({"service", "apply", file("env: {GREETING: one}\n"), "--wait"}).code,
             0);
@@ -220,7 +220,7 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
   EXPECT_GE(least, 2);
   for (const auto& [task, answer] : answers(cluster)) EXPECT_THAT(answer, HasSubstr("two"));
 
-  // A bad one gives way by itself, and says why.
+  // A bad version is rolled back automatically, with the reason.
   const Exit bad =
       cluster.proffer({"service", "apply", file("env: {BAD: yes}\n"), "--wait"}, Seconds(120));
   EXPECT_EQ(bad.code, 1) << bad.out;
@@ -280,7 +280,7 @@ TEST_F(Apps, GoBackToVersionsOfBeforeAndTryCanaries) {
   EXPECT_EQ(cluster.proffer({"service", "rollback", "web", "none"}).code, 2);
 }
 
-// By a simulation of the live cluster, which changes nothing.
+// The plan uses a simulation of the live cluster, and changes nothing.
 TEST_F(Apps, APlanSaysWhetherItFitsAndWhoseTasksItWouldCost) {
   Cluster cluster({.agents = 1, .resources = "cpus:4;mem:4096", .service = true});
   const auto borrower = cluster.start(
@@ -298,7 +298,7 @@ TEST_F(Apps, APlanSaysWhetherItFitsAndWhoseTasksItWouldCost) {
   const std::string too_many = plan(5);
   EXPECT_THAT(too_many, ContainsRegex("would wait: [0-9] service/two.1: "));
   EXPECT_THAT(too_many, testing::Not(HasSubstr("it would fit")));
-  // A port by number is one that no agent has.
+  // No agent has this fixed port.
   const std::string path = home_ / "dns.yaml";
   write_file(path, "name: dns\nports: [{dns: 53}]\nresources: 'cpus:0.1;mem:1'\ncommand: x\n");
   EXPECT_THAT(cluster.proffer({"service", "plan", path}).out,
@@ -329,7 +329,7 @@ TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
   EXPECT_THAT(cluster.proffer({"service", "status", "late"}).out,
               HasSubstr(text("running: does not listen on port http (", port, ")")));
 
-  // A task beside it that listens there makes it no more ready.
+  // Another task that listens on the port does not make the instance ready.
   const std::string other = home_ / "other.yaml";
   write_file(other, text("name: other\nresources: 'cpus:0.1;mem:64'\ncommand: 'exec ", program_,
                          " ", own_address(), " ", port, "'\n"));
@@ -349,7 +349,7 @@ TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
   EXPECT_NE(get(static_cast<uint16_t>(std::stoi(port))), "");
 }
 
-// A thousand of an agent's ports have other listeners, and a hundred are free.
+// A thousand of the agent's ports are taken by other listeners, and a hundred are free.
 TEST_F(Apps, GetNoPortThatAnotherProcessListensOn) {
   constexpr int kFirst = 31'000;
   constexpr size_t kListeners = 1'000;
@@ -380,7 +380,7 @@ TEST_F(Apps, GetNoPortThatAnotherProcessListensOn) {
   EXPECT_EQ(given, std::set<uint16_t>(ports.begin() + kListeners, ports.end()));
   ASSERT_EQ(cluster.proffer({"service", "stop", "all", "--wait"}).code, 0);
 
-  // Ports that are taken between their assignment and the moment when an instance wants to listen.
+  // Ports that another process takes after their assignment, before the instance listens.
   constexpr size_t kLate = 10;
   ASSERT_EQ(
       cluster.proffer({"service", "apply", app("late", kLate, serve_when(home_ / "up"))}).code, 0);
@@ -409,8 +409,8 @@ TEST_F(Apps, GetNoPortThatAnotherProcessListensOn) {
       << cluster.proffer({"service", "status", "late"}).out;
 }
 
-// While an instance is waited for, its agent is killed twice, and its executor once. The second
-// time it begins to listen without an agent.
+// During the wait for an instance, its agent is killed twice and its executor once. The second time
+// it begins to listen while the agent is away.
 TEST_F(Apps, BecomeReadyThoughAgentAndExecutorAreKilledMeanwhile) {
   const std::string resources = "cpus:4;mem:4096;ports:[31000-31999]";
   Cluster cluster({.agents = 1, .resources = resources, .service = true});
@@ -474,7 +474,7 @@ TEST_F(Apps, BecomeReadyThoughAgentAndExecutorAreKilledMeanwhile) {
   EXPECT_EQ(agent->wait().code, 0) << agent->err();
 }
 
-// A server that its shell has left behind is the app's as well.
+// A server that the shell has left in the background also belongs to the app.
 TEST_F(Apps, AreReadyWhenWhatTheyStartedListens) {
   Cluster cluster({.agents = 1, .service = true});
   const std::string path = home_ / "apart.yaml";
@@ -540,7 +540,7 @@ TEST_F(Apps, OfOneFileAreAppliedTogetherAndWaitForEachOther) {
                           serve_when(home_ / "up"), "'\n", more));
     return path;
   };
-  // One app of the file is refused, and none is created.
+  // If one app of the file is refused, none is created.
   const Exit refused = cluster.proffer({"service", "apply", shop("instances: -1\n")});
   EXPECT_EQ(refused.code, 2) << refused.out;
   EXPECT_THAT(refused.err, HasSubstr("app 'db' (line 8): line 12: instances"));
@@ -568,7 +568,7 @@ TEST_F(Apps, OfOneFileAreAppliedTogetherAndWaitForEachOther) {
             "{\"app\":\"db\",\"result\":\"created\"}]}\n");
   EXPECT_EQ(status(cluster).app.ready, 2);
 
-  // The app that was waited for ends, and the other one goes on.
+  // The app in the `after` of another one ends; the other one continues.
   EXPECT_EQ(cluster.proffer({"service", "stop", "db", "--wait"}).code, 0);
   EXPECT_EQ(cluster.proffer({"service", "scale", "web", "3", "--wait"}).code, 0);
   EXPECT_EQ(answers(cluster).size(), 3u);
@@ -666,8 +666,8 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   }
 }
 
-// Two tenants of one role and the same shape: the apps, which want twelve instances together, and a
-// job, which has more to do than fits.
+// Two frameworks of one role with the same shape: the apps want twelve instances together, and a
+// job has more tasks than fit.
 TEST_F(Apps, ShareAClusterEquallyWithABatchJob) {
   Cluster cluster({.agents = 2, .resources = "cpus:4;mem:4096", .service = true, .batch = true});
   std::string lines;
@@ -683,15 +683,15 @@ TEST_F(Apps, ShareAClusterEquallyWithABatchJob) {
     ASSERT_EQ(cluster.proffer({"service", "apply", app}).code, 0);
     ASSERT_EQ(cluster.proffer({"service", "scale", name, "6"}).code, 0);
   }
-  // As tasks of the job end, the apps get their half and keep it.
+  // As tasks of the job end, the apps get half of the cluster and keep it.
   ASSERT_TRUE(eventually([&] { return cluster.running_tasks("service") == 4; }));
   int equal = 0;
   for (int look = 0; look < 20; ++look) {
     EXPECT_EQ(cluster.running_tasks("service"), 4);
-    equal += cluster.running_tasks("batch") == 4 ? 1 : 0;  // Between two tasks it has three.
+    equal += cluster.running_tasks("batch") == 4 ? 1 : 0;  // between two tasks, the job has three
   }
   EXPECT_GE(equal, 1);
-  // What the job leaves is theirs. (That it removes its output may wait for a slot again.)
+  // The apps get what the job leaves. (The removal of its output may wait for a slot.)
   job->kill(SIGINT);
   EXPECT_TRUE(eventually([&] { return cluster.running_tasks("service") == 8; }));
 }
@@ -699,7 +699,7 @@ TEST_F(Apps, ShareAClusterEquallyWithABatchJob) {
 TEST_F(Apps, AKilledSchedulerLosesNothingOfWhatItAnswered) {
   Cluster cluster({.agents = 1, .service = true});
   ASSERT_EQ(cluster.proffer({"service", "apply", file()}).code, 0);
-  ::kill(scheduler_of(cluster), SIGKILL);  // Perhaps before anything was launched.
+  ::kill(scheduler_of(cluster), SIGKILL);  // possibly before any launch
   ASSERT_TRUE(cluster.dev().line_with("\"again_in_s\"").has_value());
   EXPECT_TRUE(eventually([&] { return answers(cluster).size() == 3; }));
   EXPECT_TRUE(eventually([&] { return cluster.running_tasks("service") == 3; }));

@@ -1,4 +1,4 @@
-// `proffer simulate` as people type it.
+// `proffer simulate` as users type it.
 
 #include <filesystem>
 #include <fstream>
@@ -15,7 +15,7 @@ Exit simulate(std::vector<std::string> words) {
   return run(words, {}, PROFFER_SOURCE_DIR);
 }
 
-// Each command of the page, as it stands there.
+// Runs each command of the page as written.
 TEST(Simulate, TheCommandsOfItsPageWork) {
   const std::string page =
       read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/simulate.md");
@@ -25,7 +25,7 @@ TEST(Simulate, TheCommandsOfItsPageWork) {
        at = page.find("\nproffer simulate ", at + 1)) {
     std::string command = page.substr(at + 1, page.find('\n', at + 1) - at - 1);
     if (command.ends_with(" live.yaml")) continue;               // snapshot_test.cc
-    if (command.find("--openb") != std::string::npos) continue;  // of a trace that is not here
+    if (command.find("--openb") != std::string::npos) continue;  // needs a trace that is not here
     if (const size_t temporary = command.find("/tmp/"); temporary != std::string::npos) {
       command.replace(temporary, 5, home.path() + "/");
     }

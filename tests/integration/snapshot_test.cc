@@ -1,4 +1,4 @@
-// `proffer snapshot` of a real cluster, and what `proffer simulate` makes of it.
+// `proffer snapshot` of a real cluster, and its simulation with `proffer simulate`.
 
 #include <fstream>
 
@@ -15,7 +15,7 @@ using testing::Not;
 
 class Snapshot : public testing::Test {
  protected:
-  // What the file says, with more behind it.
+  // Simulates the file with more words appended.
   Exit simulate(const std::string& yaml, const Words& more = {}) const {
     const std::string file = home_ / "live.yaml";
     std::ofstream(file) << yaml;
@@ -58,7 +58,7 @@ TEST_F(Snapshot, OfWhatRunsAndWaitsSaysWhoWouldGoForAGuarantee) {
 
   const Exit json = simulate(taken.out, {"--until", "0s", "--json"});
   EXPECT_THAT(json.out, HasSubstr("\"low\":{\"role\":\"research\",\"pending\":2,\"running\":4"));
-  EXPECT_EQ(cluster_.running_tasks("low"), 4);  // Nothing has happened to the live one.
+  EXPECT_EQ(cluster_.running_tasks("low"), 4);  // the live cluster is unchanged
 }
 
 TEST_F(Snapshot, WhatCannotBeTakenIsToldAndNothingIsWritten) {

@@ -1,5 +1,5 @@
-// An executor runs one command after another: real processes, their sandboxes, what they leave
-// behind and what is counted of them, also when their agent is killed amid it.
+// An executor runs one command after another, with real processes: their sandboxes, left-over
+// processes and usage, also if their agent is killed.
 
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ constexpr const char* kRoomForOne = "cpus:0.1;mem:64";
 
 class Spares : public testing::Test {
  protected:
-  // Runs them one after another, to their end.
+  // Runs the commands one after another to their end.
   void run(const Words& commands) {
     std::string lines;
     for (const std::string& command : commands) lines += command + "\n";
@@ -41,7 +41,7 @@ class Spares : public testing::Test {
     EXPECT_EQ(end.code, 0) << end.out << end.err;
     EXPECT_THAT(end.out, HasSubstr(text("all ", commands, " commands have ended")));
   }
-  // The words of each line of a file that the commands wrote.
+  // The words of each line in a file that the commands wrote.
   std::vector<Words> lines_of(const std::string& file) const {
     std::vector<Words> lines;
     std::istringstream in(read_file(home_ / file));

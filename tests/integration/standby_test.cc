@@ -1,5 +1,5 @@
-// Schedulers of services and of batch that stand by: one serves, and when it is killed or stopped
-// another one has its apps and jobs.
+// Standby schedulers of services and batch: one serves, and if it is killed or hangs, another one
+// takes over its apps and jobs.
 
 #include <csignal>
 #include <memory>
@@ -23,7 +23,7 @@ class Standby : public testing::Test {
     return std::make_unique<Process>(Words{program("proffer-" + framework), "scheduler",
                                            "--standby", "--master=" + cluster_.master()});
   }
-  // The ids of the tasks of the app that run.
+  // The ids of the app's running tasks.
   std::vector<std::string> running() const {
     std::vector<std::string> ids;
     const auto page =
@@ -37,12 +37,12 @@ class Standby : public testing::Test {
 
   TemporaryDirectory home_;
   Cluster cluster_{{.agents = 1}};
-  // One that soon misses a scheduler that hangs.
+  // A master that soon notices a scheduler that hangs.
   const std::unique_ptr<Process> master_ =
       cluster_.restart_master({text("--agent_timeout=", 3 * slowdown(), "s")});
 };
 
-// Values are the master's to give: a scheduler knows none.
+// The master delivers secret values; a scheduler never has them.
 TEST_F(Standby, OfServicesGivesSecretsAfterATakeover) {
   write_file(home_ / "value", "of-the-secret");
   ASSERT_EQ(cluster_.proffer({"secret", "set", "password", "--file", home_ / "value"}).code, 0);
@@ -75,7 +75,7 @@ TEST_F(Standby, OfServicesTakesTheAppsOverAndTheOneOfBeforeIsRefused) {
   const std::vector<std::string> before = running();
   ASSERT_EQ(before.size(), 2u);
 
-  // It hangs: the master misses it.
+  // It hangs, and the master notices.
   first->kill(SIGSTOP);
   ASSERT_TRUE(second->complains("info: subscribed")) << second->err();
   const Exit scaled = cluster_.proffer({"service", "scale", "web", "3", "--wait"});
@@ -87,7 +87,7 @@ TEST_F(Standby, OfServicesTakesTheAppsOverAndTheOneOfBeforeIsRefused) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("another scheduler has taken it over"));
 
-  // It is killed.
+  // Now it is killed.
   auto third = start("service");
   ASSERT_TRUE(third->complains("info: stands by")) << third->err();
   second->kill(SIGKILL);

@@ -1,4 +1,4 @@
-// Jobs whose tasks stand still, or end their executor, on real processes.
+// Jobs with tasks that hang or kill their executor, with real processes.
 
 #include <csignal>
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class SlowTasks : public WordCount {
  protected:
-  // The processes of tasks of this agent: they name it in their environment.
+  // The processes of this agent's tasks, by their environment.
   static std::vector<pid_t> tasks_on(const Cluster& cluster, const std::string& agent) {
     const std::string named = std::string(1, '\0') + "PROFFER_AGENT=" + agent + '\0';
     std::vector<pid_t> tasks;
@@ -31,7 +31,7 @@ class SlowTasks : public WordCount {
   }
 };
 
-// Nothing of their agent is amiss, so nobody else would ever end them.
+// Their agent works, so nothing else would ever end them.
 TEST_F(SlowTasks, ThatAreStoppedHoldUpNoJob) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
   const auto running = cluster.start(job("sh slow_map.sh", "32KiB"));
@@ -52,7 +52,7 @@ TEST_F(SlowTasks, ThatAreStoppedHoldUpNoJob) {
   EXPECT_EQ(status(cluster).map.failed, 0);
 }
 
-// Its executor cannot say so: the agent does, by what the executor has passed on before.
+// The dead executor cannot report it: the agent does, from output that the executor had forwarded.
 TEST_F(SlowTasks, ThatKillTheirExecutorEndTheJobWithTheirLastWords) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
   const Exit done = cluster.proffer(job("echo the disk of $PROFFER_AGENT is on fire >&2; "

@@ -1,4 +1,4 @@
-// A mapper and a reducer that were written for Hadoop Streaming, in Python, as they are.
+// A mapper and a reducer for Hadoop Streaming, in Python, unchanged.
 
 #include <filesystem>
 #include <map>
@@ -12,8 +12,8 @@
 namespace proffer::test {
 namespace {
 
-// As in countless tutorials: the name of the input file, the number of the task, counters and a
-// status by standard error.
+// As in many tutorials: they use the name of the input file, the number of the task, and counters
+// and a status on standard error.
 constexpr std::string_view kMapper = R"py(#!/usr/bin/env python3
 import os
 import sys

@@ -1,6 +1,6 @@
 #pragma once
 
-// A program on a pseudo-terminal of its own, with a person who types.
+// A program on its own pseudo-terminal, with simulated key presses.
 
 #include <chrono>
 #include <csignal>
@@ -43,7 +43,7 @@ class Terminal {
   void type(const std::string& keys) {
     EXPECT_EQ(::write(fd_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   }
-  // Waits until the screen has had this text behind what was waited for before.
+  // Waits until the text appears on the screen after the text of the last wait.
   bool shows(const std::string& text) {
     const auto deadline = std::chrono::steady_clock::now() + kDeadline * slowdown();
     for (;;) {
@@ -56,18 +56,18 @@ class Terminal {
     }
   }
   pid_t pid() const { return pid_; }
-  // Whether keys come one by one and are not shown.
+  // Whether keys are read one by one without echo.
   bool is_raw() const {
     termios now{};
     EXPECT_EQ(::tcgetattr(fd_, &now), 0);
     return (now.c_lflag & (ICANON | ECHO)) == 0;
   }
-  // The window is closed.
+  // Closes the terminal.
   void close() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
   }
-  // The exit code; 128 and the number of a signal that ended it.
+  // The exit code; 128 plus the number of the signal that killed it.
   int wait() {
     while (fd_ >= 0 && read_some()) {
     }
@@ -79,7 +79,7 @@ class Terminal {
   const std::string& screen() const { return screen_; }
 
  private:
-  // False: nobody writes there any more.
+  // False: no process writes to the terminal any more.
   bool read_some() {
     pollfd polled{.fd = fd_, .events = POLLIN, .revents = 0};
     if (::poll(&polled, 1, 1'000) == 0) return true;

@@ -1,6 +1,6 @@
-// Whatever peers say, nothing that a command prints steers the terminal of who reads it: each
-// command that lists something is asked of a master that lies, in all that it says, and every byte
-// is looked at. And what one user writes into a real cluster reaches no other's terminal either.
+// Peers cannot control the terminal of a reader. Each command that lists something asks a master
+// that lies in every text, and every byte of its output is checked. Also, text of one user of a
+// real cluster cannot control another user's terminal.
 
 #include <atomic>
 #include <future>
@@ -20,15 +20,14 @@
 namespace proffer::test {
 namespace {
 
-// Sets a title, clears the screen, in C0 and in C1, turns the direction, hides, begins lines of its
-// own, and leaves all of it open.
+// Sets a title, clears the screen in C0 and C1, changes the text direction, hides text, begins new
+// lines, and leaves all of this open.
 constexpr std::string_view kHostile =
     "\x1b]0;owned\x07\x1b[2J\xc2\x9b"
     "31m\xc2\x85\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c"
     "\xe2\x80\xa8\xe2\x80\x8b\xc2\xad\xf3\xa0\x81\x81\r\n  hint: rm -rf /\nerror: owned\x7f";
 
-// Says what a real master says, with something hostile behind each text that anybody could have
-// written.
+// Answers like a real master, with hostile bytes after each text that a user could have written.
 class LyingMaster {
  public:
   explicit LyingMaster(const std::string& truth)
@@ -43,8 +42,8 @@ class LyingMaster {
   LyingMaster& operator=(const LyingMaster&) = delete;
 
   std::string socket() const { return home_ / "liar.sock"; }
-  // All texts; or only those that a reader of the answer does not take for a name of its own, as a
-  // state is. Then commands get as far as they can.
+  // True: after all texts. False: only after texts that are not enumerations for the reader, such
+  // as a state, so that commands get further.
   void lie_about_everything(bool everything) { everything_ = everything; }
   void refuse(bool refuses) { refuses_ = refuses; }
 
@@ -92,7 +91,7 @@ class LyingMaster {
 
   void lie_in(nlohmann::json& value, const std::string& name) const {
     if (value.is_string()) {
-      // Readers of these expect a word or a number of a few.
+      // Readers expect one of a few words, or a number, in these.
       static const std::set<std::string> kWords = {
           "state", "reason",    "level",    "severity", "kind",      "mode",         "phase",
           "band",  "at",        "time",     "since",    "from",      "until",        "key",
@@ -119,7 +118,7 @@ class LyingMaster {
   std::thread thread_;
 };
 
-// What is wrong with a line of output, or nothing.
+// The problem with a line of output; empty if there is none.
 std::string steers(const std::string& output) {
   size_t begin = 0;
   while (begin < output.size()) {
@@ -180,7 +179,7 @@ TEST(Terminal, NoListHasAControlCharacterWhateverItsMasterSays) {
     words.insert(words.begin(), {program("proffer"), "--master=" + liar.socket()});
     const Exit done = run(words);
     expect_harmless(words, done);
-    // Something hostile has come so far as to be escaped.
+    // The hostile text was printed, in escaped form.
     lists_with_lies += (done.out + done.err).find("owned") != std::string::npos;
     return done;
   };
@@ -204,7 +203,7 @@ TEST(Terminal, NoListHasAControlCharacterWhateverItsMasterSays) {
       }
     }
   }
-  // Some have nothing to tell here: no key, no secret, no offer.
+  // Some commands have nothing to list here: no key, no secret, no offer.
   EXPECT_GE(lists_with_lies, lists * 2 / 3) << "of " << lists;
 
   liar.lie_about_everything(true);
@@ -220,7 +219,7 @@ TEST(Terminal, NoListHasAControlCharacterWhateverItsMasterSays) {
   for (const Words& words : kLists) ask(words);
 }
 
-// The texts that one user may write of a task.
+// The texts of a task that a user may choose.
 TEST(Terminal, WhatOneUserWritesReachesNoOthersTerminal) {
   const Cluster cluster;
   const std::string hostile(kHostile);

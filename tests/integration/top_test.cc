@@ -30,7 +30,7 @@ TEST(Top, FollowsTheClusterAndTheKeys) {
   EXPECT_TRUE(terminal.shows("tasks  0 running"));
   terminal.type("q");
   EXPECT_EQ(terminal.wait(), 0);
-  EXPECT_TRUE(terminal.screen().ends_with("\x1b[?1049l"));  // The screen is as it was.
+  EXPECT_TRUE(terminal.screen().ends_with("\x1b[?1049l"));  // the screen is restored
 }
 
 TEST(Top, LeavesTheTerminalAsItWasWhenASignalEndsIt) {

@@ -1,5 +1,4 @@
-// `proffer ui` with several masters: it asks the one that leads. What the page shows is tested in
-// tests/web.
+// `proffer ui` with several masters: it contacts the leader. tests/web tests the page.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What stands between the first `begin` and the next `end`.
+// The text between the first `begin` and the next `end`.
 std::string between(const std::string& all, const std::string& begin, const std::string& end) {
   const size_t at = all.find(begin);
   if (at == all.npos) return {};
@@ -52,12 +51,13 @@ TEST_F(Leaders, ThePageFollowsTheLeader) {
 
   masters_[1]->kill(SIGKILL);
   masters_[1]->wait();
-  EXPECT_EQ(before->wait().code, 0);  // It ends, and is not left hanging.
+  EXPECT_EQ(before->wait().code, 0);  // it ends, and does not hang
   EXPECT_EQ(leader(), 2);
   ASSERT_TRUE(eventually([&] { return status().find(" 200 ") != std::string::npos; })) << status();
   const std::string second = between(status(), "\"leader\":", ",");
   EXPECT_NE(first, second);
-  // What the first one saw is on its disk: here it is a gap, and then the second one's events.
+  // The first leader's events are on its disk, so this stream has a gap, then the second leader's
+  // events.
   const std::unique_ptr<Process> after = listen(first + ".1");
   ASSERT_TRUE(after->line_with("event: gap")) << after->out();
   ASSERT_TRUE(after->line_with("id: " + second + ".1")) << after->out();

@@ -1,4 +1,4 @@
-// What programs say of themselves, and where options may stand.
+// The help of programs, and valid positions of options.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

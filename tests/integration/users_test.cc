@@ -1,5 +1,5 @@
-// Another user of the same machine: what it sees, and that it changes nothing. Needs root, to run
-// as another user.
+// Another user of the same machine: what it can see, and that it can change nothing. Needs root, to
+// run as another user.
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// `proffer blame` on a real cluster: for what tasks waited, against the times of the event log and
-// of the command that submitted them.
+// `proffer blame` on a real cluster: the reasons for waits, compared with times in the event log
+// and of the command that submitted the tasks.
 
 #include <algorithm>
 #include <chrono>
@@ -39,7 +39,7 @@ proto::Blame blame(const Cluster& cluster, Words words) {
   return found ? *found : proto::Blame();
 }
 
-// Seconds of events by task, to the millisecond: "task launched" and "task updated state=running".
+// Seconds of events by task, with milliseconds: "task launched" and "task updated state=running".
 std::map<std::string, double> events(const Cluster& cluster, const std::string& what,
                                      const std::string& state) {
   std::map<std::string, double> times;
@@ -74,7 +74,7 @@ TEST(Waiting, OfRealTasksAddsUpFromTheirSubmissionToTheirStart) {
     history = proto::parse_history_page(exit.out).value();
     return history.tasks.size() >= static_cast<size_t>(count);
   }));
-  // The event log is written behind, as the history is, and by itself.
+  // The event log is written asynchronously, independently of the history.
   std::map<std::string, double> launched;
   std::map<std::string, double> running;
   ASSERT_TRUE(eventually([&] {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A word count of generated text, and what it must give.
+// A word count of generated text, and its expected result.
 
 #include <filesystem>
 #include <map>
@@ -17,8 +17,8 @@
 
 namespace proffer::test {
 
-// Text of known words with traps: empty lines, no final newline, TABs, bytes that are not UTF-8, an
-// empty file, a directory below, names with a space, a quote and a newline.
+// Text of known words with special cases: empty lines, no final newline, tabs, bytes that are not
+// UTF-8, an empty file, a subdirectory, names with a space, a quote and a newline.
 class WordCount : public testing::Test {
  protected:
   void SetUp() override {
@@ -90,7 +90,7 @@ class WordCount : public testing::Test {
     }
     return files;
   }
-  // By the task's name without its attempt.
+  // The number of attempts by task name.
   static std::map<std::string, int> attempts_of_maps(const Cluster& cluster) {
     std::map<std::string, int> attempts;
     const auto rows = proto::parse_tasks(cluster.proffer({"tasks", "--all", "--json"}).out);

@@ -1,4 +1,4 @@
-// An app that is scaled by the CPU that its instances use on another machine than the master's.
+// An app that is scaled by the CPU use of its instances on a machine other than the master's.
 
 #include <filesystem>
 
@@ -41,7 +41,7 @@ TEST_F(AutoscaleOnMachines, FollowsTheCpuThatIsUsedOnAnother) {
   ASSERT_TRUE(eventually([&] {
     return operates({"service", "list"}).code == 0;
   })) << scheduler->err();
-  // It works while the file is there; else it hardly uses its share, also on a slow machine.
+  // It uses CPU time while the file exists; otherwise it is almost idle, also on a slow machine.
   write_file(home_ / "busy", "");
   write_file(home_ / "app.yaml",
              text("name: app\ncommand: 'while :; do test -e ", home_ / "busy",

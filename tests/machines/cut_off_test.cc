@@ -1,5 +1,5 @@
-// An agent that is cut off one way only, and one whose work directory was copied to a second
-// machine. Machines are network namespaces.
+// An agent whose network fails in one direction, and an agent whose work directory was copied to a
+// second machine. Machines are network namespaces.
 
 #include <csignal>
 #include <filesystem>
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class CutOff : public JoinedMachines {
  protected:
-  // On the agent's machine, until it is killed; `proof` gets a line when it starts.
+  // A task on the agent's machine that runs until it is killed; `proof` gets a line when it starts.
   std::unique_ptr<Process> start_task(const std::string& proof) const {
     auto task = std::make_unique<Process>(
         master_machine_->command({home_ / "proffer", "run", "--master=" + socket_path(), "--",
@@ -31,13 +31,13 @@ class CutOff : public JoinedMachines {
   bool tasks_show(const std::string& state) const {
     return operates({"tasks"}).out.find(" " + state) != std::string::npos;
   }
-  // The row of `proffer agents`.
+  // Whether `proffer agents` shows this state.
   bool agents_show(const std::string& state) const {
     return operates({"agents"}).out.find(" " + state) != std::string::npos;
   }
 };
 
-// What the master sends is swallowed, what the agent sends arrives.
+// Packets from the master are dropped, packets from the agent arrive.
 TEST_F(CutOff, OneWayOnlyIsUnreachableAndGoesOnWithItsTaskWhenItIsBack) {
   join_agent("a2");
   start_agent();
@@ -56,7 +56,7 @@ TEST_F(CutOff, OneWayOnlyIsUnreachableAndGoesOnWithItsTaskWhenItIsBack) {
   task->wait();
 }
 
-// With its key. The machine that is there keeps its place and its task.
+// The copy includes its key. The connected machine keeps its place and its task.
 TEST_F(CutOff, ACopyOfItsWorkDirectoryOnASecondMachineIsRefusedAndToldSo) {
   if (run({"unshare", "--mount", "true"}).code != 0) {
     GTEST_SKIP() << "not run: `unshare --mount` fails, as where / is no mount point (a chroot)";
@@ -72,7 +72,7 @@ TEST_F(CutOff, ACopyOfItsWorkDirectoryOnASecondMachineIsRefusedAndToldSo) {
     fs::copy_file(home_ / text("agent/", file), home_ / text("copy/", file));
   }
   fs::copy(*agent_machine_ / "config", *user_machine_ / "config", fs::copy_options::recursive);
-  // Namespaces of one kernel have one boot; this machine gets one of its own.
+  // Namespaces on one kernel share the boot id, so this machine gets another one.
   write_file(home_ / "boot", "11111111-2222-3333-4444-555555555555\n");
   Words words = {
       "unshare",

@@ -1,5 +1,5 @@
-// Files of tasks between machines: output and logs, a batch job whose reducers read what maps on
-// other machines wrote, and those who would read what is not theirs.
+// Task files across machines: output and logs, a batch job whose reducers read map outputs on other
+// machines, and refused readers.
 
 #include <algorithm>
 #include <set>
@@ -58,13 +58,13 @@ TEST_F(Files, OutputAndLogsComeFromAnotherMachine) {
 
   EXPECT_EQ(user_runs({"logs", "hello-1"}).out, "to the user\n");
   EXPECT_EQ(user_runs({"logs", "hello-1", "--stderr"}).out, "and this\n");
-  // By an operator beside the master, whom the kernel names; it leaves a line at the agent.
+  // The kernel identifies an operator beside the master, who reads them; the agent logs it.
   EXPECT_EQ(operates({"logs", "hello-1"}).out, "to the user\n");
   EXPECT_TRUE(agent_->complains("audit: done user=root action=\"read files of a task of another"))
       << agent_->err();
   EXPECT_THAT(user_runs({"logs", "hello-1", "--file", "nothing"}).err, HasSubstr("has no file"));
 
-  // Another user's are not for this one.
+  // A user cannot read files of another user.
   const Exit stranger = master_machine_->runs_as(
       kDaemon, {home_ / "proffer", "logs", "hello-1", "--master=" + socket_path()});
   EXPECT_EQ(stranger.code, 1) << stranger.out;
@@ -93,7 +93,7 @@ TEST_F(Files, LogsAreFollowedThroughARestartOfTheAgent) {
   agent_->kill(SIGKILL);
   agent_->wait();
   logs.wait();
-  // Its port, its key and its tokens are new; its tasks are not.
+  // The restarted agent has a new port, key and tokens; its tasks are the same.
   start_agent();
   ASSERT_TRUE(eventually([&] { return https_of("a2") != before; }));
   write_file(go, "");
@@ -159,7 +159,7 @@ TEST_F(Files, ReducersReadMapsOnOtherMachinesAlsoWhenOneIsLost) {
   for (const proto::TaskRow& row : maps()) agents.insert(row.agent.str());
   EXPECT_EQ(agents, (std::set<std::string>{"a1", "a2", "a3"}));
 
-  // One machine is lost with what its maps wrote: they run again elsewhere.
+  // One machine is lost with its map outputs: the maps run again elsewhere.
   const auto running = master_machine_->starts(job("again", text("sleep 0.3; ", map)));
   ASSERT_TRUE(eventually([&] {
     const std::vector<proto::TaskRow> rows = maps();
@@ -193,7 +193,7 @@ TEST_F(Files, WhoHasNoRightToThemIsRefused) {
   const auto path_of = [](const proto::TaskRow& row) {
     return text("/v1/files/", row.framework.str(), "/", row.task.str(), "/stdout");
   };
-  // As a task beside the master would: from a1, by the kernel's word for its user.
+  // Like a task beside the master: from a1, as a user that the kernel identifies.
   const std::string socket =
       proto::parse_agents(operates({"agents", "--json"}).out)->front().http_address;
   const auto place_for = [&](const proto::TaskRow& row, const std::string& agent, unsigned uid) {
@@ -248,7 +248,7 @@ TEST_F(Files, WhoHasNoRightToThemIsRefused) {
   attack.token = nobodys.token;
   EXPECT_EQ(status(attack, path_of(of_nobody)), 401) << "a token for another agent";
 
-  // Nobody in the agent's place is told the token.
+  // A process that takes the agent's address does not get the token.
   attack = nobodys;
   attack.pin = make_tls_identity("a2")->pin;
   EXPECT_EQ(status(attack, path_of(of_nobody)), -static_cast<int>(ErrorCode::kPermissionDenied));
@@ -256,7 +256,7 @@ TEST_F(Files, WhoHasNoRightToThemIsRefused) {
     EXPECT_EQ(get_http(nobodys.address, path_of(of_nobody)).find("HTTP/"), std::string::npos)
         << "plain";
   });
-  // A token ends with the life of the agent that it is for.
+  // A token is valid only for one run of the agent.
   agent_->kill(SIGTERM);
   agent_->wait();
   start_agent();

@@ -1,5 +1,5 @@
-// A cluster of several machines: how they join it by a token, who runs tasks there as whom, and
-// what strangers, thieves and the revoked get. Machines are network namespaces.
+// A cluster of several machines: joining by token, the users of tasks, and attempts by strangers,
+// thieves and revoked members. Machines are network namespaces.
 
 #include <chrono>
 #include <filesystem>
@@ -77,7 +77,7 @@ TEST_F(Join, ATokenIsGoodOnceAndWithinItsTime) {
   EXPECT_TRUE(master_->complains("unknown-key"));
 }
 
-// The agent that serves is not disturbed by any of it.
+// The serving agent is not affected by any of it.
 TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   join_agent("a2");
   start_agent();
@@ -88,17 +88,17 @@ TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   };
   const std::string mine = keys_file(*user_machine_, "user");
 
-  // No key.
+  // Without a key.
   const Exit none = user_machine_->runs({home_ / "proffer", "status", "--master=10.231.2.1:5050"});
   EXPECT_EQ(none.code, 1) << none.out;
   EXPECT_THAT(none.err, HasSubstr("requires a key"));
-  // Plain, where a client would speak it: on the master's own machine.
+  // In plain text, from the master's own machine, where clients could use it.
   const Exit plain =
       master_machine_->runs({home_ / "proffer", "status", "--master=127.0.0.1:5050"});
   EXPECT_EQ(plain.code, 3);
   EXPECT_THAT(plain.err, HasSubstr("may require a key"));
 
-  // A key that nobody registered; then a master that is not the one that was joined.
+  // A key that is not registered; then a master that is not the joined one.
   join_user("nobody");
   const std::string good = read_file(mine);
   forge(mine, "secret_key", make_key_pair().secret_key);
@@ -107,7 +107,7 @@ TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   forge(mine, "master_key", make_key_pair().public_key.str());
   attacks("another master", "does not have the key");
 
-  // A user's key is no agent's, and one agent's is not another's.
+  // A user's key does not work for an agent, and one agent's key not for another.
   const std::string theirs = keys_file(*user_machine_, "agent");
   const auto registers_as = [&](const std::string& name) {
     Process agent(user_machine_->command({home_ / "proffer-agent",
@@ -130,12 +130,12 @@ TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   EXPECT_THAT(user_as_agent.err, HasSubstr("user 'nobody' may not register an agent"));
   EXPECT_TRUE(master_->complains("agent:a2"));
 
-  // Revoked: at once, and for good.
+  // A revocation works at once and permanently.
   ASSERT_EQ(user_runs({"status"}).code, 0);
   ASSERT_EQ(operates({"keys", "revoke", "--user", "nobody"}).code, 0);
   attacks("revoked", "refuses this key");
 
-  // The master's key is as secret as its file.
+  // The master's key is protected only by its file.
   EXPECT_TRUE(serves("a2"));
   EXPECT_THAT(operates({"agents"}).out, Not(HasSubstr("a3")));
   ASSERT_EQ(operates({"keys", "revoke", "--agent", "a2"}).code, 0);
@@ -143,7 +143,7 @@ TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   EXPECT_TRUE(eventually([&] { return !serves("a2"); }));
 }
 
-// Its key is good for as many connections as it needs, and the master knows it after a restart.
+// The key works for any number of connections, and the master knows it after a restart.
 TEST_F(Join, AnAgentComesBackByItsKey) {
   join_agent("a2");
   start_agent();
@@ -169,8 +169,8 @@ TEST_F(Join, AnAgentComesBackByItsKey) {
   task.wait();
 }
 
-// A path that the master tells is of the master's machine, or of none: the agent's own file says
-// where it is on its machine.
+// A path from the master would be on the master's machine; so the agent's own file gives its path
+// on this machine.
 TEST_F(Join, ACommandInATaskIsAskedOfTheAgentOfThisMachine) {
   join_agent("a2");
   start_agent();
@@ -200,8 +200,8 @@ TEST_F(Join, ACommandInATaskIsAskedOfTheAgentOfThisMachine) {
   task.wait();
 }
 
-// The agent keeps its task and takes the new key by itself; whoever has a copy of the old one is
-// refused from then on.
+// The agent keeps its task and starts to use the new key by itself; from then on, a copy of the old
+// key is refused.
 TEST_F(Join, AnAgentRotatesItsKeyWhileItsTaskRuns) {
   join_agent("a2");
   start_agent();
@@ -227,7 +227,7 @@ TEST_F(Join, AnAgentRotatesItsKeyWhileItsTaskRuns) {
       eventually([&] { return operates({"tasks"}).out.find("running") != std::string::npos; }));
   EXPECT_EQ(read_file(proof), "begun\n");
 
-  // A copy of the former.
+  // A copy of the old key.
   const std::string stolen = keys_file(*user_machine_, "agent");
   fs::create_directories(fs::path(stolen).parent_path());
   write_file(stolen, former);
@@ -240,7 +240,7 @@ TEST_F(Join, AnAgentRotatesItsKeyWhileItsTaskRuns) {
   EXPECT_TRUE(master_->complains("unknown-key"));
   EXPECT_TRUE(serves("a2"));
 
-  // Killed before it was registered, a rotation goes on with the same key.
+  // A rotation that was killed before the registration continues with the same new key.
   const std::string next = make_key_pair().secret_key;
   write_file(path, without_sum(path) + text("next_secret_key ", next, "\n"));
   ASSERT_EQ(rotates().code, 0);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A master, a machine for agents and one of users, which are network namespaces: the fixture of
-// tests of a cluster that other machines join.
+// A master's machine, one for agents and one for users, which are network namespaces: the fixture
+// of tests in which machines join a cluster.
 
 #include <algorithm>
 #include <filesystem>
@@ -63,7 +63,7 @@ class JoinedMachines : public testing::Test {
   }
 
   std::string socket_path() const { return home_ / "run/master.sock"; }
-  // `proffer …` by an operator beside the master.
+  // Runs `proffer …` as an operator beside the master.
   Exit operates(Words words) const {
     words.insert(words.begin(), home_ / "proffer");
     words.insert(std::find(words.begin(), words.end(), "--"), "--master=" + socket_path());
@@ -76,7 +76,7 @@ class JoinedMachines : public testing::Test {
     EXPECT_EQ(made.code, 0) << made.err;
     return made.out;
   }
-  // With the token in a file, as `proffer join --join-file` wants it.
+  // Writes the token to a file, as `proffer join --join-file` requires.
   Words join_with(const std::string& token) const {
     write_file(home_ / "token", token);
     fs::permissions(home_ / "token",
@@ -109,7 +109,7 @@ class JoinedMachines : public testing::Test {
     const std::string row = agents.out.substr(at + 1, agents.out.find('\n', at + 1) - at - 1);
     return row.find(" connected") != std::string::npos;
   }
-  // On the users' machine, as that user.
+  // Joins as this user on the users' machine.
   void join_user(const std::string& name) const {
     fs::create_directories(*user_machine_ / "config");
     ASSERT_EQ(chown((*user_machine_ / "config").c_str(), kNobody, kNobody), 0);
@@ -123,8 +123,8 @@ class JoinedMachines : public testing::Test {
   std::string keys_file(const Machine& machine, const std::string& kind) const {
     return machine / ("config/" + kind + ".keys");
   }
-  // A membership with another line in place of one.
-  // The file as an earlier version writes it: what is changed by hand has no right sum.
+  // The file in the format of earlier versions, without the checksum, which a changed line would
+  // not match.
   static std::string without_sum(const std::string& path) {
     const std::string content = read_file(path);
     std::string rest;
@@ -159,7 +159,7 @@ class JoinedMachines : public testing::Test {
   std::unique_ptr<Process> agent_;
 };
 
-// Three agents: a1 beside the master, by its socket; a2 and a3 on machines of their own, by keys.
+// Three agents: a1 beside the master, by its socket; a2 and a3 on their own machines, by keys.
 class ThreeAgents : public JoinedMachines {
  protected:
   void SetUp() override {
@@ -184,7 +184,7 @@ class ThreeAgents : public JoinedMachines {
     ASSERT_TRUE(third_->complains("agent registered")) << third_->err();
     ASSERT_TRUE(eventually([&] { return serves("a3"); })) << third_->err();
   }
-  // The scheduler of batch jobs, beside the master.
+  // The batch scheduler, beside the master.
   std::unique_ptr<Process> start_batch() {
     auto scheduler = master_machine_->starts(
         {home_ / "proffer", "batch", "scheduler", "--master=" + socket_path(),

@@ -13,7 +13,7 @@
 namespace proffer::test {
 namespace {
 
-// Of its network: no two links of a machine have the same.
+// The device name from the network: a machine's links have different networks.
 std::string device_of(const std::string& network) { return "p-" + network; }
 
 }  // namespace

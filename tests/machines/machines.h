@@ -1,7 +1,7 @@
 #pragma once
 
-// Several machines on one: network namespaces that veth pairs join. They go with their objects,
-// whatever happens, since a process of the test's own holds each. Needs root.
+// Several machines on one: network namespaces that are connected by veth pairs. A process of the
+// test holds each, so they always end with the test. Needs root.
 
 #include <functional>
 #include <map>
@@ -14,28 +14,28 @@ namespace proffer::test {
 
 class Machine {
  public:
-  // `directory`: what is the machine's own: configuration, temporary files. It is made.
+  // Creates `directory` for the machine's own configuration and temporary files.
   Machine(std::string name, const std::string& directory);
 
-  // A link between the two: `network`.1 is this machine, `network`.2 the other. As in "10.231.1".
+  // Links the two: `network`.1 is this machine, `network`.2 the other, for example "10.231.1".
   void link(const Machine& other, const std::string& network);
-  // Nothing comes through the link of this network, as if its cable were out; until it is mended.
+  // The link of this network passes no packets, like an unplugged cable, until mend().
   void cut(const std::string& network) const { set(network, "down"); }
   void mend(const std::string& network) const { set(network, "up"); }
 
-  // A command there, with a configuration of the machine's own and no $PROFFER_MASTER.
+  // The command, to run there with the machine's configuration and without $PROFFER_MASTER.
   Words command(Words words) const;
   std::map<std::string, std::string> environment() const;
   Exit runs(const Words& words, Seconds deadline = kDeadline) const;
   std::unique_ptr<Process> starts(const Words& words) const;
-  // As another user of the machine.
+  // Runs it as another user of the machine.
   Exit runs_as(unsigned uid, const Words& words) const;
-  // Calls `fn` on a thread that is in this machine's network: sockets that it makes belong there.
+  // Calls `fn` on a thread in this machine's network: its new sockets belong there.
   void within(const std::function<void()>& fn) const;
 
-  // Packets to `network`.0/24 go by way of `gateway`.
+  // Routes packets for `network`.0/24 through `gateway`.
   void route(const std::string& network, const std::string& gateway) const;
-  // It passes on packets that are for others.
+  // Makes this machine forward packets.
   void forward() const;
 
   const std::string& directory() const { return directory_; }

@@ -1,5 +1,6 @@
-// Three masters on machines of their own, which are network namespaces, with one key and a real
-// ZooKeeper server; an agent and a user on two others. The leader is killed, and its job goes on.
+// Three masters on their own machines, which are network namespaces, with one key and a real
+// ZooKeeper server; an agent and a user are on two others. The leader is killed, and its job
+// continues.
 
 #include <csignal>
 #include <filesystem>
@@ -45,7 +46,7 @@ class Masters : public testing::Test {
     user_machine_ = std::make_unique<Machine>("u", home_.path());
     for (int i = 0; i < kMasters; ++i) {
       machines_.push_back(std::make_unique<Machine>(text("m", i), home_.path()));
-      // Each has one address, which both others reach over links of their own.
+      // Each master has one address, which the others reach over separate links.
       does(*machines_[i], {"ip", "addr", "add", text(host(i), "/32"), "dev", "lo"});
       for (const auto& [other, network] :
            {std::pair(agent_machine_.get(), 10 + i), std::pair(user_machine_.get(), 20 + i)}) {
@@ -59,7 +60,7 @@ class Masters : public testing::Test {
                                                           0, std::move(listener)));
       fs::create_directory(dir(i));
     }
-    // And the masters each other.
+    // The masters also reach each other.
     for (int i = 0; i < kMasters; ++i) {
       for (int k = i + 1; k < kMasters; ++k) {
         const std::string link = text("10.232.", 30 + i * kMasters + k);
@@ -98,7 +99,7 @@ class Masters : public testing::Test {
   static std::string host(int i) { return text("10.233.0.", i + 1); }
   std::string dir(int i) const { return home_ / text("master-", i); }
   std::string socket(int i) const { return dir(i) + "/master.sock"; }
-  // As --advertise wants it: this one first.
+  // For --advertise: this master's address comes first.
   static std::string all_from(int i) {
     std::string all;
     for (int k = 0; k < kMasters; ++k) {
@@ -113,7 +114,7 @@ class Masters : public testing::Test {
          "--zk_secret_file=" + (home_ / "secret"), "--zk_session_timeout=2s", "--heartbeat=500ms",
          "--agent_timeout=10s"});
   }
-  // `proffer …` beside a master, as an operator.
+  // Runs `proffer …` beside a master, as an operator.
   Exit operates(int i, Words words) const {
     words.insert(words.begin(), home_ / "proffer");
     words.push_back("--master=" + socket(i));
@@ -155,7 +156,8 @@ class Masters : public testing::Test {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::unique_ptr<Machine> agent_machine_;
   std::unique_ptr<Machine> user_machine_;
-  std::vector<std::unique_ptr<ZooKeeperProxy>> tunnels_;  // from each machine's loopback
+  // from each machine's loopback address to the server
+  std::vector<std::unique_ptr<ZooKeeperProxy>> tunnels_;
   std::vector<std::unique_ptr<Process>> masters_;
   std::unique_ptr<Process> agent_;
 };
@@ -169,7 +171,7 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
                                    "--heartbeat=500ms", "--master_timeout=5s"});
   ASSERT_TRUE(eventually([&] { return serves_agent(); })) << agent_->err();
 
-  // A standby's port is closed, and beside it one is told where the leader is.
+  // A standby's port is closed; a local client is redirected to the leader.
   const int standby = (first + 1) % kMasters;
   const Exit closed = user_runs({"status", text("--master=", host(standby), ":5050")});
   EXPECT_EQ(closed.code, 3);
@@ -178,7 +180,7 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
   EXPECT_EQ(told.code, 3);
   EXPECT_THAT(told.err, HasSubstr(text("the leader is at ", host(first), ":5050")));
 
-  // The standbys reach the leader by the masters' key.
+  // Standbys connect to the leader with the masters' key.
   for (int i = 0; i < kMasters; ++i) {
     EXPECT_TRUE(eventually([&] {
       return i == first ||
@@ -202,7 +204,7 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
                     " ]; do sleep 0.05; done; exit 7")};
   const std::unique_ptr<Process> running = user_machine_->starts(job);
   ASSERT_TRUE(eventually([&] { return fs::exists(proof + "/runs"); })) << running->err();
-  // What is told is written; then both standbys get it.
+  // Events are first written, then sent to both standbys.
   ASSERT_TRUE(eventually([&] {
     return operates(first, {"events"}).out.find("task ended  framework=run-1-") !=
            std::string::npos;
@@ -215,7 +217,7 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
   const int next = leader();
   EXPECT_NE(next, first);
   ASSERT_TRUE(eventually([&] { return serves_agent(); })) << agent_->err();
-  // It has the events that it followed by the masters' key.
+  // The new leader has the events that it copied as a standby.
   const std::string events = operates(next, {"events", "--from=1.1"}).out;
   EXPECT_THAT(events, HasSubstr("task ended  framework=run-1-"));
   EXPECT_THAT(events, HasSubstr("gap: events may be missing from 1."));
@@ -224,11 +226,11 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
   EXPECT_EQ(ended.code, 7) << ended.err;
   EXPECT_EQ(read_file(proof + "/runs"), "begun\n");
 
-  // What it saw is with it, on its machine.
+  // The old leader's history is on its own machine.
   const std::string led = text("the master ", host(first), ":5050 led from ");
   EXPECT_THAT(user_runs({"history"}).out, HasSubstr(led));
 
-  // The one that was killed comes back as a standby, and tells the leader what it saw.
+  // The killed master returns as a standby, and serves its history to the leader.
   masters_[first] = start_master(first);
   EXPECT_TRUE(eventually([&] {
     return operates(first, {"status"}).err.find("this master is a standby") != std::string::npos;
@@ -242,7 +244,7 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
   EXPECT_THAT(user_runs({"history"}).out, Not(HasSubstr(led)));
 }
 
-// What the leader knows of keys is in the registry: a revoked one is refused by the next leader.
+// The registry has the keys: the next leader refuses a revoked one.
 TEST_F(Masters, KnowTheKeysThatTheOneBeforeRegisteredAndRevoked) {
   const int first = leader();
   joins(*agent_machine_, 0, {"--agent", "a1"}, first);

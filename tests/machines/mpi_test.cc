@@ -1,5 +1,5 @@
-// The Open MPI program of examples/batch with its ranks on three machines. Each machine
-// has a network of its own; all have the same host name.
+// The Open MPI program of examples/batch with its ranks on three machines. Each machine has its own
+// network; all have the same host name.
 
 #include <set>
 

@@ -1,5 +1,5 @@
-// Secrets of a task on another machine, set by a user on a third: both ways are encrypted by CURVE,
-// and no machine's disk has the value.
+// Secrets of a task on a second machine, set by a user on a third: CURVE encrypts both ways, and no
+// machine's disk has the value.
 
 #include <filesystem>
 
@@ -19,7 +19,7 @@ using namespace test;
 
 class SecretsOnMachines : public JoinedMachines {
  protected:
-  // Files below the directory that hold the value.
+  // Files below the directory that contain the value.
   static std::vector<std::string> files_with(const std::string& directory,
                                              const std::string& value) {
     std::vector<std::string> found;

@@ -1,5 +1,5 @@
-// The files of `proffer zookeeper init` make ZooKeeper servers that agree over TLS. The guide with
-// packages is tests/packages/cluster_test.cc.
+// The files of `proffer zookeeper init` make ZooKeeper servers that form an ensemble over TLS.
+// tests/packages/cluster_test.cc runs the guide with packages.
 
 #include <csignal>
 #include <filesystem>
@@ -29,8 +29,8 @@ std::string replaced(std::string content, const std::string& from, const std::st
   return content;
 }
 
-// One network with three addresses: the servers share its loopback address, so each gets another
-// port for clients.
+// One network with three addresses. The servers share its loopback address, so each gets another
+// client port.
 class ZooKeeperFiles : public testing::Test {
  protected:
   void SetUp() override {
@@ -44,7 +44,7 @@ class ZooKeeperFiles : public testing::Test {
       ASSERT_EQ(added.code, 0) << added.err;
     }
   }
-  // Server `i` with the files of `directory`, in place of those below /etc/zookeeper.
+  // Starts server `i` with the files of `directory` instead of /etc/zookeeper.
   std::unique_ptr<Process> start(int i, const std::string& directory) const {
     const std::string data = home_ / text("data", i);
     fs::create_directories(data);
@@ -60,7 +60,7 @@ class ZooKeeperFiles : public testing::Test {
                              "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                              data + "/zoo.cfg"});
   }
-  // Whether it follows or leads.
+  // Whether the server is a follower or the leader.
   bool is_member(int i) const {
     const std::string ask =
         text("exec 3<>/dev/tcp/127.0.0.1/", 2180 + i, " && echo srvr >&3 && timeout 5 cat <&3");

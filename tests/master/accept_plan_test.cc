@@ -1,4 +1,4 @@
-// Each rule of an accept, and how resources and ports are chosen.
+// The rules of an accept, and the choice of resources and ports.
 
 #include "master/core/accept_plan.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using proto::TaskReason;
 
-// One agent, "a", with one offer of all it has, to a framework "f".
+// Agent "a", with one offer of all its resources to framework "f".
 struct Desk {
   Desk() { add_agent("a", "cpus:4;mem:4096;gpus:2;ports:[31000-31002]"); }
 
@@ -48,14 +48,14 @@ struct Desk {
     accept.operations.push_back(proto::Launch{AgentId(on), std::move(specs)});
     return plan_accept(accept, framework, taken, tasks, agents, stores);
   }
-  // The offers that there are of each gang, with those that the accept does not name.
+  // `gangs` has the outstanding offers of each gang, also those that the accept does not name.
   AcceptPlan plan(const proto::Accept& accept, std::map<uint64_t, GangOffers> gangs = {}) const {
     TakenOffers taken{.valid = {}, .invalid = invalid, .gangs = std::move(gangs), .ports = ports};
     for (const auto& grant : grants) taken.valid.push_back(grant.get());
     return plan_accept(accept, framework, taken, tasks, agents);
   }
 
-  // Of one that takes open offers, so that its tasks name any ask or none.
+  // An open framework, so that a task may name any ask or none.
   Framework framework = {
       .record = {.framework = FrameworkId("f"), .role = RoleName("eng"), .mode = OfferMode::kOpen}};
   Agents agents;
@@ -63,10 +63,10 @@ struct Desk {
   std::vector<std::unique_ptr<Grant>> grants;
   std::map<AgentId, PortSet> ports = {};
   std::optional<OfferId> invalid = {};
-  const FrameworkStores* stores = nullptr;  // of a framework that remembers its tasks
+  const FrameworkStores* stores = nullptr;  // for a framework that remembers its tasks
 };
 
-// What is launched of the first agent's offers.
+// The resources of the first agent that the plan uses.
 std::string used_of(const AcceptPlan& plan) {
   Resources used;
   for (const RunningTask& task : plan.uses[0].tasks) {
@@ -103,7 +103,7 @@ TEST(AcceptPlan, LaunchesWithWhatItCarvesFromTheOffer) {
   EXPECT_EQ(taken_ports, 3);
 }
 
-// A port that somebody else has taken, or whose clients still call, is not given again at once.
+// Avoids ports that another process has just used, or whose clients still connect.
 TEST(AcceptPlan, GivesTheFreePortsAfterTheLastOnesAndThenTheLowest) {
   Desk desk;
   const auto ports_of = [&](std::vector<std::string> names) {
@@ -141,7 +141,7 @@ TEST(AcceptPlan, GivesPortsByNumberWhereTheyAreFree) {
   ASSERT_EQ(plan.refusals.size(), 1u);
   EXPECT_EQ(plan.refusals[0].reason, TaskReason::kPortsNotAvailable);
   EXPECT_THAT(plan.refusals[0].message, ::testing::HasSubstr("port 31000 of agent 'a'"));
-  // Its resources are free again.
+  // The refused task's resources are free again.
   EXPECT_EQ(used_of(plan), "cpus:2");
 }
 
@@ -198,8 +198,8 @@ TEST(AcceptPlan, ReservesNothingOfWhatIsClaimed) {
   ASSERT_EQ(plan.complaints.size(), 1u);
 }
 
-// Those of one accept count together: its own store has room for two of them, all stores together
-// for one.
+// The entries of one accept are counted together: the framework's store has room for two of them,
+// all stores together for one.
 TEST(AcceptPlan, LaunchesWhatTheStoresHaveRoomToRemember) {
   const std::string value(kStoreEntryBytesMax, 'x');
   const size_t bytes_of_launch =
@@ -327,7 +327,7 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
     Desk desk;
     proto::TaskSpec spec = desk.spec("t", "cpus:1;mem:512");
     row.spoil(desk, spec);
-    // What is wrong with one task is nothing to the next of the same accept.
+    // An invalid task does not affect the next task of the same accept.
     const AcceptPlan plan = desk.plan({spec, desk.spec("fine", "cpus:1")}, row.on);
     ASSERT_FALSE(plan.refusals.empty());
     EXPECT_EQ(plan.refusals[0].reason, row.reason)
@@ -459,7 +459,7 @@ TEST(AcceptPlan, ATaskGoesWithTheOfferThatWasMadeForItsAsk) {
 
 // --- gangs --------------------------------------------------------------------------------------
 
-// Two agents with an offer each for one task of gang 3.
+// Two agents, each with an offer for one task of gang 3.
 struct GangDesk : Desk {
   GangDesk() {
     grants.clear();
@@ -581,7 +581,7 @@ TEST(AcceptPlan, UnreservesWhatOperationsReservedAndTheOffersHold) {
   const AcceptPlan done = unreserve("cpus:2");
   ASSERT_EQ(done.reservations.size(), 1u) << complaint_of(done);
   EXPECT_TRUE(done.reservations[0].unreserve);
-  // One of the three is the agent's own.
+  // One of the three is the agent's own static reservation.
   EXPECT_NE(complaint_of(unreserve("cpus:3")).find("'cpus:2'"), std::string::npos)
       << complaint_of(unreserve("cpus:3"));
 }

@@ -1,5 +1,5 @@
-// Many agents are lost at once: some are given up, the others are held back until time or an
-// operator lets them pass.
+// Many agents are lost at once: some are given up, and the others are held back until time passes
+// or an operator lifts the brake.
 
 #include "master/core/brake.h"
 
@@ -46,7 +46,7 @@ TEST(BrakeCount, OfAHundredPercentHoldsNothingBack) {
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(brake.pass(1, kStart));
 }
 
-// Agents a0, a1, …, each with a task of `f` that runs.
+// Agents a0, a1, …, each with one running task of `f`.
 struct Rack {
   explicit Rack(MasterScenario& s, size_t size) : scenario(s) {
     for (size_t i = 0; i < size; ++i) {
@@ -124,7 +124,7 @@ TEST(Brake, AgentsThatComeBackWereNeverTold) {
   ASSERT_EQ(rack.f->told().size(), 1u);
   for (TestAgent* agent : rack.agents) agent->registers();
   EXPECT_EQ(rack.in(AgentState::kConnected), 4);
-  EXPECT_EQ(rack.f->told().size(), 1u);  // of the one that was given up: it runs again
+  EXPECT_EQ(rack.f->told().size(), 1u);  // from the agent that was given up: its task runs again
   EXPECT_EQ(s.master->status().agents_held_back, 0);
   s.advance(minutes(10));
   EXPECT_EQ(rack.f->told(), Lines{});
@@ -154,7 +154,7 @@ TEST(Brake, IsNotForOthersThanOperatorsToLift) {
   EXPECT_FALSE(s.master->status().brake_lifted_until);
 }
 
-// As a cluster of the default options: up to five agents are told in their time.
+// As in a cluster with default options: up to five agents are given up without delay.
 TEST(Brake, LeavesSmallClustersAsTheyWere) {
   MasterScenario s;
   Rack rack(s, 5);
@@ -165,7 +165,7 @@ TEST(Brake, LeavesSmallClustersAsTheyWere) {
   EXPECT_TRUE(s.master->agents().empty());
 }
 
-// An agent that this master gave up passed the brake already.
+// An agent that this master gave up has already passed the brake.
 TEST(Brake, HoldsNoAgentTwiceInOneAbsence) {
   MasterScenario s({.brake = {.percent = 10, .floor = 2, .period = hours(2)}});
   Rack rack(s, 4);
@@ -175,8 +175,8 @@ TEST(Brake, HoldsNoAgentTwiceInOneAbsence) {
   EXPECT_EQ(rack.in(AgentState::kDisconnected), 2);
 }
 
-// A new master waits for agents that an earlier one gave up; if many do not come back, it is rather
-// this master that they cannot reach.
+// A new master waits for agents that an earlier one gave up. If many do not return, the new
+// master's own network is the likely cause.
 TEST(Brake, HoldsBackRemovalsAfterAFailover) {
   MasterScenario s({.brake = {.percent = 10, .floor = 2, .period = minutes(5)}});
   Rack rack(s, 6);

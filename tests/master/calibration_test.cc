@@ -1,4 +1,4 @@
-// Forecasts are compared with what came of them, and the next ones are corrected by that.
+// Forecasts are compared with actual starts, which correct later forecasts.
 
 #include "master/forecast/calibration.h"
 
@@ -26,7 +26,7 @@ proto::LiveSnapshot live(const std::vector<std::string>& asks, int64_t count = 1
 
 class Master {
  public:
-  // What is told of the asks at `now`, when a forecast says this.
+  // The corrected forecast of the ask at `now`, if a simulation predicts these times.
   proto::AskForecast forecast(const std::string& ask, Time now, Duration p50, Duration p90,
                               int64_t tasks = 1) {
     calibration.begin(live({ask}, tasks));
@@ -46,7 +46,7 @@ class Master {
   void launch(const std::string& ask, Time now, Time asked_at = Time()) {
     calibration.launched(kFramework, AskName(ask), asked_at, now);
   }
-  // Starts that took so many times as long as their forecasts said, one after the other.
+  // Feeds starts that took `times` times as long as forecast.
   void learn(size_t starts, int64_t times) {
     for (size_t i = 0; i < starts; ++i) {
       const std::string ask = text("learn", i);
@@ -59,7 +59,7 @@ class Master {
   Calibration calibration;
 };
 
-// Half and nine tenths of ten ratios that lie as 1/x does.
+// The median and the 90th percentile of ten ratios that are distributed like 1/x.
 TEST(Calibration, WhereNothingIsKnownTimesAreWide) {
   Master master;
   const proto::AskForecast told = master.forecast("a", Time(), seconds(9), seconds(19));
@@ -87,7 +87,7 @@ TEST(Calibration, CountsWhichStartsWereInTime) {
   master.launch("b", Time() + p90);
   const Duration before = *master.forecast("c", Time(), seconds(9), seconds(19)).first.p90;
   master.launch("c", Time() + before + seconds(1));
-  master.launch("c", Time() + before + seconds(1));  // Nobody was told of this one.
+  master.launch("c", Time() + before + seconds(1));  // without a forecast
   EXPECT_EQ(master.figures(), (proto::EtaFigures{.starts = 3, .below_p50 = 1, .below_p90 = 2}));
 }
 
@@ -116,7 +116,7 @@ TEST(Calibration, WhatStartsBeforeTheForecastIsThereWasNotTold) {
   master.correct("a", Time(), seconds(10), seconds(20), 3);
   master.launch("a", Time() + seconds(2));
   EXPECT_EQ(master.figures().starts, 0);
-  master.launch("a", Time() + seconds(3));  // The last of the three.
+  master.launch("a", Time() + seconds(3));  // the last of the three tasks
   EXPECT_EQ(master.figures().starts, 1);
 }
 
@@ -128,7 +128,7 @@ TEST(Calibration, AnAskThatIsWithdrawnIsForgotten) {
   EXPECT_EQ(master.calibration.predictions(), 0u);
 }
 
-// While nobody asks, there is no snapshot without the ask in between.
+// Without queries, there is no snapshot from the time when the old ask was gone.
 TEST(Calibration, AnAskOfTheSameNameThatCameLaterIsAnother) {
   Master master;
   master.forecast("a", Time(), seconds(10), seconds(20), 2);
@@ -150,13 +150,13 @@ TEST(Calibration, ForecastsThatAreTooEarlyBecomeLater) {
   Master master;
   master.learn(kRatiosKept, 3);
   const proto::AskForecast told = master.forecast("b", Time(), seconds(9), seconds(19));
-  // (29 s + 5 s) / (9 s + 5 s) as late, rounded down to thousandths.
+  // Three times as late: (29 s + 5 s) / (9 s + 5 s), rounded down to thousandths.
   EXPECT_EQ(*told.first.p50, milliseconds(28'992));
   EXPECT_EQ(*told.first.p90, milliseconds(53'272));
 }
 
 TEST(Calibration, NineOfTenAreInTimeWhateverForecastsSay) {
-  for (const int64_t tenths : {2, 10, 40}) {  // Forecasts say so many tenths of what is true.
+  for (const int64_t tenths : {2, 10, 40}) {  // Forecasts are this many tenths of the actual times.
     SCOPED_TRACE(tenths);
     Master master;
     Prng chance(static_cast<uint64_t>(tenths));
@@ -175,8 +175,8 @@ TEST(Calibration, NineOfTenAreInTimeWhateverForecastsSay) {
   }
 }
 
-// A few hundred asks wait, more come each minute, and starts take up to half an hour: of the last
-// ones that started, most took less long than most will.
+// A few hundred asks wait, more arrive each minute, and starts take up to half an hour: the starts
+// so far were quicker than most later ones will be.
 TEST(Calibration, NineOfTenAreInTimeWhileMostStartsAreStillToCome) {
   Master master;
   Prng chance(3);
@@ -196,7 +196,7 @@ TEST(Calibration, NineOfTenAreInTimeWhileMostStartsAreStillToCome) {
     }
     master.calibration.begin(live({open.begin(), open.end()}));
     proto::Forecast made{.as_of = now, .runs = 20};
-    for (const std::string& ask : open) {  // They say five minutes of each.
+    for (const std::string& ask : open) {  // each forecast is five minutes
       made.asks.push_back({.framework = kFramework,
                            .ask = AskName(ask),
                            .tasks = 1,
@@ -210,7 +210,7 @@ TEST(Calibration, NineOfTenAreInTimeWhileMostStartsAreStillToCome) {
               0.05);
 }
 
-// Else a forecast would learn of what comes late only when it has come.
+// Otherwise a forecast would learn from late starts only when they happen.
 TEST(Calibration, StartsThatAreLateCountBeforeTheyCome) {
   Master master;
   master.learn(kRatiosKept, 1);
@@ -226,10 +226,10 @@ TEST(Calibration, StartsThatAreLateCountBeforeTheyCome) {
   EXPECT_GE(*master.correct("b", later, seconds(9), seconds(19)).first.p90, seconds(79));
 }
 
-// 40 asks of others in the role of "mine", which do not start for an hour.
+// 40 asks of other frameworks in the role of "mine", which do not start for an hour.
 struct Others {
-  size_t frameworks = 0;  // that have them
-  bool decline = false;   // offers that they get
+  size_t frameworks = 0;  // frameworks that have these asks
+  bool decline = false;   // they decline their offers
 };
 
 // The p90 of "mine" after that hour.
@@ -269,7 +269,8 @@ TEST(StartsBesideOthers, AreNotLateBecauseOthersDeclineWhatTheyAreOffered) {
   EXPECT_LE(p90_beside({.frameworks = 40, .decline = true}), p90_beside({}) * 2);
 }
 
-// One that answers no offer, or wants what the forecast takes for possible and the master does not.
+// A framework that never answers offers, or whose ask is possible in the simulation but not in the
+// master.
 TEST(StartsBesideOthers, AreNotLateBecauseAFrameworkStartsNothing) {
   EXPECT_LE(p90_beside({.frameworks = 1}), p90_beside({}) * 2);
 }

@@ -1,5 +1,5 @@
-// Schedulers that do the wrong thing again and again: each costs the master and the others little,
-// keeps its own history only, and can read why nothing comes of it.
+// Schedulers that repeat a mistake: each costs the master and other frameworks little, fills only
+// its own history, and can read the cause of its failures.
 
 #include <functional>
 
@@ -13,14 +13,14 @@ using proto::TaskReason;
 using proto::TaskState;
 using testing::HasSubstr;
 
-// Answers each offer at once, in the same wrong way.
+// Answers each offer at once, with the same mistake.
 struct Careless {
   MasterScenario& s;
   TestScheduler& f;
   std::function<void(const Offer&)> answer;
   int answered = 0;
 
-  // For so long; each offer is answered at the moment at which it comes.
+  // Runs for this time and answers each offer when it arrives.
   void runs_for(Duration time) {
     const Time end = s.now + time;
     while (true) {
@@ -76,7 +76,7 @@ TEST(Careless, ASchedulerWhoseLaunchesAreRefusedWaitsLongerAndLonger) {
     Careless careless{
         s, f, [&](const Offer& offer) { f.accepts({offer}, row.tasks(careless.answered)); }};
     careless.runs_for(minutes(2));
-    // Two at once, then after 100 ms, 200 ms … and at last each 30 s; one or two offers each time.
+    // Two at once, then after 100 ms, 200 ms … up to 30 s; one or two offers each time.
     EXPECT_LE(careless.answered, 2 * 14);
     EXPECT_GE(careless.answered, 10);
     EXPECT_EQ(s.allocated(), "cpus:1;mem:64");
@@ -91,7 +91,7 @@ TEST(Careless, ASchedulerWhoseLaunchesAreRefusedWaitsLongerAndLonger) {
     EXPECT_THAT(all.answer, testing::ContainsRegex("for another [0-9]+(\\.[0-9])?s;"));
     EXPECT_THAT(all.answer, HasSubstr(all.refusals.message));
 
-    // It mends its ways: all is as before after its wait.
+    // When it behaves correctly, everything works again after its back-off.
     careless.answer = [&](const Offer& offer) {
       f.accepts({offer}, {TestScheduler::spec(text("good", careless.answered), "cpus:1;mem:64")});
     };
@@ -101,7 +101,7 @@ TEST(Careless, ASchedulerWhoseLaunchesAreRefusedWaitsLongerAndLonger) {
   }
 }
 
-// The library of a scheduler refuses a wrong task itself, and its accept says nothing.
+// The scheduler's SDK refuses an invalid task itself, so its accept is empty.
 TEST(Careless, AnAcceptOfNothingIsAFailureToo) {
   MasterScenario s;
   s.registered_agent("a1", "cpus:4;mem:4GiB");
@@ -127,7 +127,7 @@ TEST(Careless, OpenOffersWaitAsAsksDo) {
   EXPECT_THAT(s.master->explain("f", nullptr)->answer, HasSubstr("it launched nothing in"));
 }
 
-// Each time under a new name: then the framework as a whole waits.
+// Each failure has a new ask name: then the back-off applies to the whole framework.
 TEST(Careless, NewNamesForAsksDoNotHelp) {
   MasterScenario s;
   s.registered_agent("a1", "cpus:4;mem:4GiB");
@@ -184,7 +184,7 @@ TEST(Careless, AReconnectDoesNotEndTheWait) {
   EXPECT_LE(careless.answered, 14);
 }
 
-// An honest one beside it is served as if it were alone, and keeps its history.
+// An honest framework beside it gets all its offers, and keeps its history.
 TEST(Careless, OthersAreServedAndKeepTheirHistory) {
   MasterOptions options;
   options.ended_kept = 50;
@@ -250,10 +250,10 @@ TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {
 
 Refusal for_so_long(Duration refuse_for) { return {.refuse_for = refuse_for}; }
 
-// Three at once, then after 100 ms, 200 ms … and at last each 5 s.
+// Three at once, then after 100 ms, 200 ms … up to 5 s.
 constexpr int kDeclinesInTwoMinutes = 3 + 6 + 23;
 
-// The one place is offered to a silent scheduler first, since it has least.
+// The only place is offered to the silent scheduler first, since it has the least share.
 TEST(Careless, ASchedulerThatDoesNotAnswerHoldsLessAndLess) {
   MasterScenario s;
   s.registered_agent("a1", "cpus:1;mem:1GiB");
@@ -343,7 +343,7 @@ TEST(Careless, AnAcceptOfNothingThatRefusesForHardlyAnyTimeIsADecline) {
   EXPECT_LE(careless.answered, kDeclinesInTwoMinutes + 2);
 }
 
-// Each operation is refused: that launches nothing either.
+// Each operation is refused: such an accept launches nothing either.
 TEST(Careless, AReservationThatCannotBeMadeIsAFailedAccept) {
   MasterScenario s;
   s.registered_agent("a1", "cpus:4;mem:4GiB");
@@ -390,7 +390,7 @@ TEST(Declines, AFewOfThemOrRareOnesCostNothing) {
   }
 }
 
-TEST(Declines, ALaunchOnTheAgentBeginsTheCountAnewAndOtherAgentsAreNotDelayed) {
+TEST(Declines, LaunchResetsTheCountAndOtherAgentsAreNotDelayed) {
   MasterScenario s;
   s.registered_agent("a1", "cpus:1;mem:4GiB");
   TestScheduler& f = s.subscribed("f");
@@ -446,7 +446,7 @@ TEST(BackOff, DoublesFromTheSecondFailureOfAnAsk) {
   EXPECT_EQ(waits.at(10), seconds(30));
   EXPECT_EQ(waits.at(11), seconds(30));
 
-  // A launch begins it anew, but what waits goes on waiting.
+  // A launch resets the back-off, but a pause that has begun continues.
   back_off.note_launched(AskName("a"));
   EXPECT_TRUE(back_off.pauses(AskName("a")));
   EXPECT_EQ(back_off.take_ended(now + seconds(29)).asks.size(), 0u);

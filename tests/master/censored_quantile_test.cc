@@ -1,4 +1,4 @@
-// Quantiles where some values are only known to be larger than so much.
+// Quantiles of data in which some values are censored: only a lower bound is known.
 
 #include "master/forecast/censored_quantile.h"
 
@@ -20,8 +20,8 @@ TEST(CensoredQuantile, OfKnownValuesIsTheirNearestRank) {
   EXPECT_EQ(censored_quantile({7}, {}, 500), 7);
 }
 
-// The example that every textbook has: remissions in weeks of 21 patients; 12 of them lasted when
-// the study ended (Freireich and others, Blood 1963). Half of them lasted 23 weeks.
+// The textbook example: remissions of 21 patients in weeks, 12 of which lasted at the end of the
+// study (Freireich and others, Blood 1963). The median is 23 weeks.
 TEST(CensoredQuantile, OfRemissionsIsThatOfTheTextbooks) {
   const std::vector<int64_t> ended = {6, 6, 6, 7, 10, 13, 16, 22, 23};
   const std::vector<int64_t> last = {6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35};
@@ -37,8 +37,8 @@ TEST(CensoredQuantile, IsTheLargestValueIfTheKnownOnesDoNotReachIt) {
   EXPECT_EQ(censored_quantile({5}, {9}, 900), 9);
 }
 
-// Values that are watched from different moments on, as predictions are: many of the large ones are
-// not known yet. The known ones alone would say about half of what is true.
+// Values that are observed from different times on, like predictions: many of the large ones are
+// not known yet. The known values alone would give about half of the true quantile.
 TEST(CensoredQuantile, IsAboutThatOfAllValuesHoweverManyAreNotKnownYet) {
   Prng chance(1);
   std::vector<int64_t> known;

@@ -38,11 +38,10 @@ class TestPeer {
   explicit TestPeer(MasterScenario& scenario) : scenario_(scenario) {}
   virtual ~TestPeer() = default;
 
-  // Makes a new connection. The master does not learn that the previous one ended, except by
-  // lose().
+  // Makes a new connection. Only lose() tells the master that the old one has ended.
   void connect();
   void sends(proto::Message message);
-  // Sends the frame unchanged, whatever its sequence.
+  // Sends the frame with its own sequence number, also a wrong one.
   void sends_frame(proto::Envelope envelope);
   // Reports to the master that the connection is gone.
   void lose();
@@ -156,11 +155,11 @@ class TestAgent : public TestPeer {
   PortSet ports = {};
   uint32_t memory = 1;
   std::string trouble = {};
-  ClusterId cluster = {};         // the cluster of its tasks, as it claims
-  proto::FileService files = {};  // for other machines
-  uint64_t boot = 0;              // number of its machine's boots
+  ClusterId cluster = {};         // the cluster of its tasks, as it reports
+  proto::FileService files = {};  // its file service for other machines
+  uint64_t boot = 0;              // number of its machine's boot
   std::map<std::pair<FrameworkId, TaskId>, proto::AgentTask> tasks = {};
-  bool receives_tasks = true;  // otherwise they are lost on the way
+  bool receives_tasks = true;  // false: they are lost in transit
 
  private:
   void on_message(const proto::Message& message) override {
@@ -202,7 +201,7 @@ class TestScheduler : public TestPeer {
     subscribe.failover_timeout = hours(1);
   }
 
-  // Subscribes on a new connection; with its id, if it has one.
+  // Subscribes on a new connection, with its id if it has one.
   void subscribes() {
     connect();
     subscribe.framework = id;
@@ -234,7 +233,7 @@ class TestScheduler : public TestPeer {
     accept.operations.push_back(proto::Launch{on, std::move(specs)});
     sends(accept);
   }
-  // The answer to these operations.
+  // The result of these operations.
   proto::StoreResult stores(std::vector<proto::StoreOperation> operations) {
     sends(proto::StoreRequest{.id = ++store_requests, .operations = std::move(operations)});
     proto::StoreResult result = take_one<proto::StoreResult>();
@@ -255,7 +254,7 @@ class TestScheduler : public TestPeer {
                              .source = status.source,
                              .sequence = status.sequence});
   }
-  // The states of all its tasks that arrived since the last call, in order: "t1 running".
+  // The new states of all its tasks since the last call, in order: "t1 running".
   std::vector<std::string> told() {
     std::vector<std::string> lines;
     for (const proto::Update& update : take<proto::Update>()) {
@@ -314,7 +313,7 @@ class MasterScenario {
     settle();
     return added;
   }
-  // A framework with one task of this shape on an agent, in state staging.
+  // A framework with one staging task of this shape.
   TestScheduler& with_task(const std::string& task, const std::string& shape = "cpus:1;mem:1GiB") {
     TestScheduler& added = subscribed("f");
     added.asks(shape, 1);
@@ -356,7 +355,7 @@ class MasterScenario {
       settle();
     }
   }
-  // The master crashes; another one begins with the durable state. All connections are lost.
+  // The master crashes, and another one starts with the durable state. All connections are lost.
   void restart_master() {
     MasterSnapshot durable = master->snapshot();
     EXPECT_EQ(durable.rows, replayed());
@@ -428,7 +427,7 @@ class MasterScenario {
                        .role = role});
     return calls_;
   }
-  // The answer to it: none yet, or "data", or "code: message".
+  // The answer to the request: empty, or "data", or "code: message".
   std::optional<std::string> answer_to(uint64_t call) const {
     std::optional<std::string> found;
     for (const Answer& answer : answers) {
@@ -491,7 +490,7 @@ class MasterScenario {
   std::vector<TraceEvent> trace = {};
   std::vector<Answer> answers = {};
   std::vector<proto::HistoryRecord> history = {};
-  // Called before each step of the master, and after it.
+  // Called before and after each step of the master.
   std::function<void(const MasterEvent&)> hears = {};
   std::function<void(const MasterOutbox&)> says = {};
 

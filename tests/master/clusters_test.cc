@@ -1,4 +1,5 @@
-// A master that lost its registry must not end what it knows nothing of (ADR 0049).
+// A master with a lost registry must not end frameworks and agents that it does not know (ADR
+// 0049).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ using testing::IsEmpty;
 const ClusterId kOurs(std::string(32, 'a'));
 const ClusterId kTheirs(std::string(32, 'b'));
 
-// With an empty registry.
+// A master with an empty registry.
 MasterOptions new_cluster(const ClusterId& name) {
   MasterOptions options;
   options.cluster_if_new = name;
@@ -68,7 +69,7 @@ TEST(Clusters, TheTasksOfAnotherAreNotEnded) {
   EXPECT_FALSE(agent.is_connected());
 }
 
-// A refusal for good would end it.
+// A permanent refusal would end it.
 TEST(Clusters, AFrameworkOfAnotherMayTryAgain) {
   MasterScenario s(new_cluster(kTheirs));
   TestScheduler& scheduler = s.scheduler("batch");

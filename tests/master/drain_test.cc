@@ -1,4 +1,4 @@
-// An agent is drained: its tasks are told, leave or are killed, and it gets no more.
+// A drain: tasks of the agent get notices, then leave or are killed, and the agent gets no more.
 
 #include <gmock/gmock.h>
 
@@ -54,7 +54,7 @@ TEST(Drain, AnAgentGetsNoMoreAndItsOffersAreRescinded) {
   EXPECT_EQ(f.offers.size(), 1u);
 }
 
-// As with a full disk: nothing is offered, and what runs is left alone.
+// As with a full disk: the agent gets no offers, and its tasks run on.
 TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -74,7 +74,7 @@ TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
   s.advance(minutes(5));
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);
 
-  // A drain meanwhile is another reason; each ends by itself.
+  // A drain at the same time is a second reason; each ends by itself.
   EXPECT_EQ(s.calls(drain("a1", hours(1))), "done");
   a.sends(proto::AgentTrouble{});
   s.settle();
@@ -83,7 +83,7 @@ TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
   s.settle();
   EXPECT_EQ(f.offers.size(), offered);
 
-  // A registration says it as well, also that it is over.
+  // A registration also carries the trouble, or its end.
   for (const std::string trouble : {"its disk is full", ""}) {
     a.trouble = trouble;
     a.registers();
@@ -93,7 +93,7 @@ TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
   }
 }
 
-// Its remedy is the end of the trouble, and that of the drain only if it is drained.
+// The remedy is the end of the trouble; it includes the end of a drain only if there is one.
 TEST(Trouble, OfAnAgentIsNamedByTheRemedy) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -131,7 +131,7 @@ TEST(Drain, OneThatLeavesInTimeIsNotKilled) {
   EXPECT_EQ(f.told(), (Lines{"t1 running", "t1 finished command_exited"}));
 }
 
-TEST(Drain, KillsAlsoTheTasksOfASchedulerThatIsAwayAndTellsItWhatIsLeftWhenItIsBack) {
+TEST(Drain, KillsTasksOfADisconnectedSchedulerAndNoticesShowTheTimeLeft) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
   TestScheduler& f = s.with_task("t1");
@@ -166,7 +166,7 @@ TEST(Drain, HoldsOverARestartOfTheMasterAndOfTheAgent) {
   a.lose();
   a.registers();
   s.settle();
-  EXPECT_TRUE(f.take<RevokeNotice>().empty());  // It was told.
+  EXPECT_TRUE(f.take<RevokeNotice>().empty());  // It already had a notice.
   EXPECT_TRUE(f.offers.empty());
   s.advance(seconds(50));
   EXPECT_EQ(a.take_one<proto::KillTask>().task, TaskId("t1"));
@@ -225,7 +225,8 @@ TEST(Drain, TellsASchedulerThatWasAwayDuringAnUndrainOfNoNotice) {
   EXPECT_TRUE(f.take<RevokeWithdrawn>().empty());
 }
 
-// A borrower on one agent, a claimant who has a right to all of it, and a drain amid the notice.
+// A task that borrows an agent, an owner of the guarantee for all of it, and a drain during the
+// revoke notice.
 TEST(Drain, UndrainLeavesToWhatWasBorrowedTheNoticeThatItHad) {
   MasterOptions options;
   options.allocator.minimum_runtime = Duration();
@@ -248,7 +249,7 @@ TEST(Drain, UndrainLeavesToWhatWasBorrowedTheNoticeThatItHad) {
     s.advance(seconds(2));
     borrower.take<RevokeNotice>();
     s.calls(undrain("a1"));
-    // If the drain's was the earlier time, it hears its own again.
+    // If the drain's deadline was earlier, the borrower gets its own notice again.
     const std::vector<RevokeNotice> again = borrower.take<RevokeNotice>();
     EXPECT_EQ(again.size(), drained_for < seconds(20) ? 1u : 0u);
     EXPECT_TRUE(borrower.take<RevokeWithdrawn>().empty());
@@ -264,7 +265,8 @@ TEST(Drain, UndrainLeavesToWhatWasBorrowedTheNoticeThatItHad) {
   }
 }
 
-// Its agent tells when it was launched, so a new master does not spare it once more.
+// The agent reports the time of the launch, so the minimum runtime does not start again with a new
+// master.
 TEST(Reclaim, ATaskIsAsOldForANewMasterAsItIs) {
   MasterOptions options;
   options.allocator.minimum_runtime = seconds(30);

@@ -1,4 +1,4 @@
-// How long ended tasks ran, as it is remembered for forecasts.
+// Stored durations of ended tasks, which forecasts use.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ proto::LiveSnapshot live(const std::string& framework, const std::string& ask,
   return all;
 }
 
-// What a forecast supposes of a task of the ask; empty: nothing.
+// The durations that a forecast assumes for a task of the ask; empty if it has none.
 std::vector<Duration> supposed(const RememberedDurations& durations, const std::string& framework,
                                const std::string& ask, const std::string& role = "eng") {
   const std::vector<proto::KindDurations> rows = durations.used_by(live(framework, ask, role));

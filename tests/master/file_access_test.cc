@@ -1,4 +1,4 @@
-// Who gets a token for files of an agent on another machine, and what it says.
+// Who gets a token for files of an agent on another machine, and the token's content.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ PrincipalPtr agent_by_key(const std::string& name) {
                                                .agent = AgentId(name)});
 }
 
-// Agents a1 and a2, of which a2 serves other machines; its clock is an hour behind.
+// Agents a1 and a2. a2 serves other machines, and its clock is an hour behind.
 class FileAccess : public testing::Test {
  protected:
   FileAccess() {
@@ -40,7 +40,7 @@ class FileAccess : public testing::Test {
         {.agent = AgentId(agent), .framework = FrameworkId(framework), .user = for_user}, by.get(),
         s_.now);
   }
-  // A task of `by` on a1, which is the only one that has so much memory free.
+  // A task of `by` on a1, the only agent with enough free memory.
   TestScheduler& runs_on_a1(const PrincipalPtr& by) {
     TestScheduler& scheduler = s_.scheduler("job");
     scheduler.by = by;
@@ -93,7 +93,8 @@ TEST_F(FileAccess, AnAgentAsksForTheTasksThatItRunsAndForNoOthers) {
   EXPECT_EQ(grant->user, "bob");
   EXPECT_FALSE(grant->is_operator);
 
-  // Not as another user, for another framework, at another agent, nor as itself, which is root.
+  // Not as another user, for another framework, from another agent, or as the agent itself, which
+  // is root.
   EXPECT_FALSE(asks(agent_by_key("a1"), "a2", "ada", framework));
   EXPECT_FALSE(asks(agent_by_key("a1"), "a2", "root", framework));
   EXPECT_FALSE(asks(agent_by_key("a1"), "a2", "", framework));

@@ -1,5 +1,5 @@
-// What /metrics says of each framework: what it did, how long it waits, and that the number of
-// frameworks that are named is bounded.
+// The metrics of each framework: its actions and its waits; the number of named frameworks is
+// bounded.
 
 #include "tests/master/cluster.h"
 
@@ -32,7 +32,7 @@ TEST(FrameworkFigures, CountWhatAFrameworkWasOfferedAndDid) {
   f.declines(f.offers[0]);
   s.settle();
   ASSERT_EQ(f.offers.size(), 1u);
-  s.advance(s.options.allocator.offer_timeout);  // It does not answer.
+  s.advance(s.options.allocator.offer_timeout);  // it does not answer
   f.accepts({}, {f.spec("t3", "cpus:2")});
 
   const FrameworkFigures figures = row_of(s, f).figures;
@@ -45,7 +45,7 @@ TEST(FrameworkFigures, CountWhatAFrameworkWasOfferedAndDid) {
   EXPECT_EQ(figures.refused, (std::map<TaskReason, uint64_t>{{TaskReason::kResourcesExceeded, 1},
                                                              {TaskReason::kAgentNotAvailable, 1}}));
 
-  // An agent refuses too.
+  // The agent also refuses a task.
   a.updates(f.id, "t1", TaskState::kRefused, TaskReason::kAgentFull);
   EXPECT_EQ(row_of(s, f).figures.refused.at(TaskReason::kAgentFull), 1u);
   EXPECT_EQ(s.master->explain("f", nullptr)->refusals.count, 3);
@@ -58,14 +58,14 @@ TEST(FrameworkFigures, AWaitLastsFromTheAskUntilTheNextOffer) {
   s.advance(seconds(20));
   EXPECT_EQ(row_of(s, f).longest_wait, seconds(20));
   EXPECT_EQ(row_of(s, f).figures.waits.count(), 0u);
-  f.asks("cpus:1", 3);  // Declared once more: it waits on.
+  f.asks("cpus:1", 3);  // the wait continues across a new declaration
   s.advance(seconds(5));
   s.registered_agent("a1", "cpus:2;mem:4GiB");
   ASSERT_EQ(f.offers.size(), 1u);
   EXPECT_EQ(row_of(s, f).figures.waits.count(), 1u);
   EXPECT_EQ(row_of(s, f).figures.waits.sum(), seconds(25));
 
-  // One more task is wanted than is offered. A third wait begins with the launch of all three.
+  // The ask wants one task more than is offered. The third wait begins when all three are launched.
   s.advance(seconds(2));
   EXPECT_EQ(row_of(s, f).longest_wait, seconds(2));
   EXPECT_EQ(row_of(s, f).oldest_offer, seconds(2));
@@ -152,7 +152,7 @@ TEST(FrameworkFigures, ABackOffIsSeen) {
   EXPECT_EQ(row_of(s, f).backing_off, 0);
 }
 
-// No count falls, whoever comes and goes: collectors take a fall for a restart.
+// No counter falls as frameworks come and go: collectors would take it for a restart.
 TEST(FrameworkFigures, SoManyFrameworksAreNamedAndTheRestIsASum) {
   MasterScenario s;
   s.registered_agent("a1", "cpus:200;mem:4GiB");
@@ -172,7 +172,7 @@ TEST(FrameworkFigures, SoManyFrameworksAreNamedAndTheRestIsASum) {
   for (const FrameworkSeriesRow& row : s.master->framework_series(s.now)) {
     EXPECT_NE(row.framework, all[0]->id.str());
   }
-  // Its place goes to the next that subscribes, also if it counted in the sum before.
+  // Its place goes to the next framework that subscribes, even if that was in the sum before.
   TestScheduler& unnamed = *all[kFrameworkSeriesMax];
   unnamed.lose();
   unnamed.subscribes();

@@ -1,4 +1,4 @@
-// Gangs never run in part: the end of one before all have run is the end of all.
+// Gangs never run in part: if one task ends before all have run, all end.
 
 #include "master/core/gangs.h"
 
@@ -26,7 +26,7 @@ TEST(Gangs, TheEndOfOneBeforeAllHaveRunIsTheEndOfAll) {
   gangs.add(kF, 2, TaskId("u1"), false);
   gangs.ran(kF, 1, TaskId("t1"));
   EXPECT_EQ(gangs.end(kF, 1, TaskId("t1")), ids({"t2", "t3"}));
-  EXPECT_TRUE(gangs.end(kF, 1, TaskId("t2")).empty());  // It is known.
+  EXPECT_TRUE(gangs.end(kF, 1, TaskId("t2")).empty());  // a known gang
   EXPECT_TRUE(gangs.end(kF, 1, TaskId("t3")).empty());
   EXPECT_EQ(gangs.size(), 1u);
 }
@@ -50,12 +50,12 @@ TEST(Gangs, OneThatIsFoundLateEndsWithAGangThatHasFailed) {
   EXPECT_TRUE(gangs.add(kF, 1, TaskId("t3"), true));
 }
 
-// A master that was restarted hears of a gang of which one task has not run yet.
+// A restarted master learns of a gang in which one task has not run yet.
 TEST(Gangs, AreKnownAgainFromWhatAgentsTell) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
   TestScheduler& f = s.subscribed("f");
-  // Of a framework that an earlier version made: its tasks may have no tickets.
+  // An earlier version made the framework, so its tasks may have no tickets.
   MasterSnapshot durable = s.master->snapshot();
   for (proto::RegistryRow& row : durable.rows) {
     if (auto* framework = std::get_if<proto::FrameworkRecord>(&row)) framework->ticket_key = {};
@@ -82,7 +82,7 @@ TEST(Gangs, AreKnownAgainFromWhatAgentsTell) {
   EXPECT_EQ(f.told(), (Lines{"t1 killed gang_incomplete"}));
 }
 
-// Two agents with room for one task each, and a framework that was offered a gang of two.
+// Two agents with room for one task each, and a framework with an offer of a gang of two.
 struct GangStory : MasterScenario {
   GangStory() {
     a = &registered_agent("a1", "cpus:1;mem:1GiB");
@@ -94,7 +94,7 @@ struct GangStory : MasterScenario {
     settle();
     EXPECT_EQ(f->offers.size(), 2u);
   }
-  // A task of each of these offers.
+  // Launches one task on each of these offers.
   void accepts(std::vector<Offer> used) {
     proto::Accept accept;
     int number = 0;
@@ -127,7 +127,7 @@ TEST(GangOffers, OneAloneIsRefusedAndTheOtherTakenBack) {
   EXPECT_TRUE(s.a->tasks.empty() && s.b->tasks.empty());
   s.f->offers.clear();
   s.settle();
-  EXPECT_EQ(s.f->offers.size(), 2u);  // Another gang: the ask is not met.
+  EXPECT_EQ(s.f->offers.size(), 2u);  // a second gang: the ask is not complete
 }
 
 TEST(GangOffers, ADeclineOfBothIsAnsweredOnce) {

@@ -1,5 +1,5 @@
-// An operator says that a machine never comes back, and sometimes it does; and a machine that is
-// there twice.
+// An operator declares that a machine never comes back, and sometimes it does; and two machines
+// with the same identity.
 
 #include "tests/master/cluster.h"
 
@@ -30,7 +30,7 @@ TEST(Gone, EndsItsTasksAtOnceAndIsDurable) {
   EXPECT_EQ(s.agent_row("a1").state, AgentState::kGone);
   EXPECT_EQ(s.master->status().agents_gone, 1);
   EXPECT_TRUE(last_record(s).gone_at);
-  EXPECT_EQ(s.calls(gone("a1")), "done");  // The answer to the first call may have been lost.
+  EXPECT_EQ(s.calls(gone("a1")), "done");  // the first answer may have been lost
   s.restart_master();
   EXPECT_EQ(s.agent_row("a1").state, AgentState::kGone);
 }
@@ -123,7 +123,7 @@ TEST(Gone, IsForOperatorsAndAudited) {
   EXPECT_EQ(s.traced("audit: done"), 1);
 }
 
-// A new master waits for all agents before it says that nobody knows a task.
+// A new master waits for all agents before it reports a task as unknown.
 TEST(Gone, IsNotAwaitedByANewMaster) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -198,7 +198,7 @@ TEST(CopiedDirectory, IsRefusedWhileTheFirstMachineIsThere) {
             1);
 }
 
-// Also after a reboot that came before the end of the old connection was noticed.
+// Also after a reboot, before the master notices the end of the old connection.
 TEST(CopiedDirectory, IsAdmittedWhenTheFirstMachineIsAway) {
   MasterScenario s;
   Machines m(s);
@@ -209,7 +209,7 @@ TEST(CopiedDirectory, IsAdmittedWhenTheFirstMachineIsAway) {
   EXPECT_TRUE(m.copy.is_connected());
 }
 
-// The tasks of the first were told as lost when the copy came without them.
+// When the copy registered without the tasks of the first machine, they were reported as lost.
 TEST(CopiedDirectory, EndsTheFirstMachinesTasksOnceTheCopyWentOn) {
   MasterScenario s;
   Machines m(s);
@@ -245,7 +245,7 @@ TEST(CopiedDirectory, AnAgentThatWentBackToAVersionWithoutBootsComesAgain) {
     m.first.registers();
     EXPECT_TRUE(m.first.is_connected()) << boot;
   }
-  // Of two boots that were told, the former never comes again.
+  // If an agent has reported two boots, the earlier one never returns.
   m.first.lose();
   m.copy.registers();
   m.first.registers();

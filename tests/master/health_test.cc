@@ -1,4 +1,4 @@
-// How the master shows a task's health, and who hears of it when somebody was away.
+// The health of a task in the master, and its delivery after a disconnection.
 
 #include "tests/master/cluster.h"
 
@@ -8,7 +8,7 @@ namespace {
 using proto::TaskState;
 using Healths = std::vector<std::optional<bool>>;
 
-// The agent's update: the task runs, and is well or not.
+// An update of the agent: the task runs, and is healthy or not.
 void tell_health(TestAgent& agent, const TestScheduler& f, bool healthy) {
   proto::AgentTask& known = agent.tasks.at({f.id, TaskId("t1")});
   known.state = TaskState::kRunning;
@@ -71,7 +71,7 @@ TEST(Health, ThatChangedWhileTheAgentWasAwayIsToldWhenItIsBack) {
   s.advance(minutes(3));
   tell_health(a, f, false);
   a.registers();
-  // Unreachable, back as it was, then the news.
+  // Unreachable, then back with the old health, then the new health.
   EXPECT_EQ(told(f), (Healths{true, true, false}));
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);
 }
@@ -90,7 +90,7 @@ TEST(Health, IsKnownToANewMasterFromTheLastUpdateThatTheAgentRepeats) {
                                   .sequence = known.sequence,
                                   .healthy = false};
   told(f);
-  // To a master that knows it, it is nothing.
+  // A master that knows the health ignores the repetition.
   known.unacknowledged = {last};
   a.registers();
   EXPECT_EQ(told(f), Healths{});

@@ -1,4 +1,4 @@
-// Entries for the history: each ended task once, and the use of roles.
+// History entries: each ended task once, and the use of roles.
 
 #include "master/core/role_use.h"
 #include "tests/master/cluster.h"
@@ -125,7 +125,7 @@ TEST(History, HasWhatRolesUsedByTheMinute) {
   uses = kept<RoleUse>(s);
   ASSERT_EQ(uses.size(), 2u);
   EXPECT_EQ(uses[1].seconds, ResourceVector::of(2 * 10'000, 1024 * 10'000));
-  // Nothing is used, and nothing is told.
+  // Without use there is no entry.
   s.advance(minutes(5));
   EXPECT_EQ(kept<RoleUse>(s).size(), 2u);
 }

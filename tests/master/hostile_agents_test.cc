@@ -1,6 +1,6 @@
-// Agents that say anything: slices, devices and tasks at random, whole, in parts, twice, reserved,
-// revocable, and each time something else, while operators reserve and frameworks take. What does
-// not add up is refused, what is let in keeps every invariant, and others are not disturbed.
+// Agents that report random slices, devices and tasks: complete, partial, duplicated, reserved,
+// revocable, and different each time, while operators reserve and frameworks launch. Inconsistent
+// reports are refused, accepted ones keep every invariant, and other peers are not affected.
 
 #include "common/prng.h"
 #include "tests/master/cluster.h"

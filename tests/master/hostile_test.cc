@@ -1,4 +1,4 @@
-// Whatever peers say: the master stands, its books are right, and nobody else is disturbed.
+// Hostile peers: the master survives, its accounts stay correct, and other peers are not affected.
 
 #include "master/core/frameworks.h"
 #include "tests/master/cluster.h"
@@ -13,7 +13,7 @@ using proto::TaskState;
 
 enum class Sender { kStranger, kScheduler, kAgent };
 
-// What each may send after it has registered, by the name of the message.
+// The messages that each kind of peer may send after it has registered.
 bool may_send(Sender sender, std::string_view name) {
   static const std::set<std::string_view> kScheduler = {
       "accept",       "acknowledge", "declare_asks",  "decline",
@@ -27,8 +27,8 @@ bool may_send(Sender sender, std::string_view name) {
   return false;
 }
 
-// A client that begins anew each time that it loses its connection, as one without a session file
-// does, or one that means harm.
+// A client that subscribes as a new framework after each lost connection, for lack of a session
+// file or on purpose.
 TEST(Frameworks, OfOneUserThatAreAwayDoNotFillTheTable) {
   MasterScenario s;
   const auto user = [](const std::string& name, uint32_t uid) {
@@ -59,7 +59,7 @@ TEST(Frameworks, OfOneUserThatAreAwayDoNotFillTheTable) {
   expect_refused();
 
   EXPECT_FALSE(begins(user("ada", 1002))->was_dropped()) << "nobody else is disturbed";
-  // Who was there before comes back, and that makes room for one.
+  // An earlier framework reconnects, which makes room for one.
   kept.front()->subscribes();
   EXPECT_FALSE(kept.front()->was_dropped());
   EXPECT_FALSE(begins(mallory)->was_dropped());
@@ -91,8 +91,8 @@ TEST(EveryMessage, FromEverybodyIsTakenOrRefusedAndDisturbsNobody) {
         peer->sends(message);
         s.settle();
 
-        // Generated values may be wrong or right: then only the session's end says so. A message
-        // from a wrong sender always ends it, with a reason.
+        // A generated value may be valid or not, so a valid sender's session may end or not. A
+        // message from a wrong sender always ends the session, with a reason.
         const std::string_view name = proto::message_name(message);
         const bool registers = name == "register_agent" || name == "subscribe";
         const bool ends = name == "teardown" || name == "unregister_agent" || name == "error";
@@ -107,7 +107,7 @@ TEST(EveryMessage, FromEverybodyIsTakenOrRefusedAndDisturbsNobody) {
   }
 }
 
-// Agents, schedulers, an operator and the network do anything that they can, in any order.
+// Agents, schedulers, an operator and the network do random actions in a random order.
 class Storm {
  public:
   explicit Storm(uint64_t seed) : prng_(seed), generator_(seed) {
@@ -145,7 +145,7 @@ class Storm {
     }
   }
 
-  // Everybody is well again: then everything must come to its end.
+  // All peers reconnect and behave; then all tasks must end.
   void calm() {
     for (TestScheduler* scheduler : schedulers_) {
       if (!scheduler->is_connected()) scheduler->subscribes();
@@ -155,7 +155,7 @@ class Storm {
       }
       ASSERT_TRUE(scheduler->is_connected());
       scheduler->acknowledges_by_itself = true;
-      // All that was told and not acknowledged is told again to a new session.
+      // A new session gets all unacknowledged updates again.
       scheduler->lose();
       scheduler->subscribes();
       if (!scheduler->is_connected()) {
@@ -190,7 +190,8 @@ class Storm {
       case 0:
         return agent.lose();
       case 1:
-        return agent.registers();  // Another connection, while the master thinks of the first.
+        // A second connection; the master does not know the end of the first.
+        return agent.registers();
       case 2:
         agent.silent = !agent.silent;
         return;
@@ -223,7 +224,7 @@ class Storm {
     agent.updates(key.first, key.second.str(), kStates[prng_.below(std::size(kStates))]);
   }
 
-  // An operator: why is there no offer, and a request to the framework.
+  // An operator's explain, and a user's request to the framework.
   void someone_asks() {
     const std::string name = text("f", prng_.below(4));
     if (const auto explained = s_.master->explain(name, nullptr)) {
@@ -340,7 +341,7 @@ TEST(Storm, LeavesTheBooksRightAndComesToAnEnd) {
   }
 }
 
-// A scheduler that acknowledges nothing cannot make the master grow for ever.
+// A scheduler that never acknowledges cannot make the master's memory grow without limit.
 TEST(Unacknowledged, AreDroppedAtTheirMostAndItIsSaid) {
   MasterScenario s;
   TestScheduler& f = s.subscribed("f");
@@ -356,7 +357,7 @@ TEST(Unacknowledged, AreDroppedAtTheirMostAndItIsSaid) {
   EXPECT_TRUE(f.is_connected());
 }
 
-// The same events give the same actions and trace, to the last field.
+// Equal events give equal actions and an equal trace, in every field.
 TEST(Determinism, OfTheTraceOfOneStory) {
   const auto story = [] {
     MasterScenario s;

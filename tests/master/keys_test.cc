@@ -1,5 +1,5 @@
-// Keys from beyond the host: tokens that are good once, keys that are good until they are revoked,
-// and what their holders may do.
+// Keys from other machines: tokens that work once, keys that work until they are revoked, and the
+// rights of their holders.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 PublicKey key(char letter) { return PublicKey(std::string(kPublicKeyBytes, letter)); }
 
-// A principal as the shell makes it for a connection that came with this key.
+// A principal as the shell creates it for a connection with this key.
 PrincipalPtr holder(const MasterScenario& s, const PublicKey& of) {
   const KnownKey* known = s.master->find_key(of, s.now);
   if (known == nullptr) return nullptr;
@@ -51,7 +51,7 @@ TEST(Keys, ATokenIsGoodForOneKey) {
   EXPECT_EQ(known->kind, KeyKind::kAgent);
   EXPECT_EQ(known->by, "ada");
   EXPECT_FALSE(known->is_token());
-  // Also on the connection that is still open.
+  // The used token is refused, also on a connection that is still open.
   EXPECT_THAT(s.calls(JoinCluster{.by = thief, .key = key('m')}), HasSubstr("was already used"));
   EXPECT_EQ(s.master->find_key(key('m'), s.now), nullptr);
 }
@@ -66,7 +66,7 @@ TEST(Keys, ATokenIsOfNoUseWhenItsTimeIsOver) {
   EXPECT_EQ(s.master->find_key(key('t'), s.now), nullptr);
   EXPECT_THAT(s.calls(JoinCluster{.by = late, .key = key('k')}), HasSubstr("has expired"));
   EXPECT_EQ(s.master->find_key(key('k'), s.now), nullptr);
-  // Old tokens do not fill the table.
+  // Expired tokens do not fill the table.
   ASSERT_EQ(token(s, key('u'), KeyKind::kUser, "ada"), "done");
   EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u);
 }
@@ -82,7 +82,7 @@ TEST(Keys, OnlyOperatorsMakeTokensAndRevoke) {
                                     .valid_for = minutes(1)}),
               HasSubstr("user 'bob' may not manage keys"));
   EXPECT_THAT(s.calls(RevokeKey{.by = bob, .key = "k"}), HasSubstr("may not manage keys"));
-  // Joining needs a token, whoever one is.
+  // Every caller needs a token to join, whoever it is.
   EXPECT_THAT(s.calls(JoinCluster{.by = bob, .key = key('m')}), HasSubstr("may not join"));
   EXPECT_THAT(s.calls(JoinCluster{.key = key('m')}), HasSubstr("may not join"));
   EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u);
@@ -126,7 +126,7 @@ TEST(Keys, AnAgentsKeyMayBeThatAgentAndNothingElse) {
   EXPECT_TRUE(own.is_connected());
 }
 
-// It runs as root on its machine, and is nobody to a framework that runs tasks for its users.
+// The agent runs as root on its machine, but is not a user of a framework that serves users.
 TEST(Keys, AnAgentsKeyAsksNoFrameworkForTasksOfItsUser) {
   MasterScenario s;
   s.registered_agent("a1");
@@ -159,7 +159,7 @@ TEST(Keys, ATokenMayOnlyJoin) {
   EXPECT_TRUE(check_method({}, thief.get(), {.name = "join", .callers = {Caller::kJoinToken}}));
 }
 
-// What others have joined with, and which tokens are open, is for operators.
+// Only operators see the keys of others and unused tokens.
 TEST(Keys, AUserSeesItsOwnKeysAndOperatorsSeeAll) {
   MasterScenario s;
   joined(s, key('a'), KeyKind::kUser, "bob");
@@ -180,7 +180,7 @@ TEST(Keys, AUserSeesItsOwnKeysAndOperatorsSeeAll) {
   EXPECT_TRUE(s.master->keys(nullptr).empty());
 }
 
-// A revoked key's sessions end, with the reason; those of others go on.
+// Revoking a key ends its sessions, with the reason; sessions of other keys continue.
 TEST(Keys, RevokingEndsSessionsAtOnce) {
   MasterScenario s;
   joined(s, key('k'), KeyKind::kAgent, "a1");
@@ -216,7 +216,7 @@ TEST(Keys, AllOfANameAreRevokedTogetherAlsoItsTokens) {
               HasSubstr("user 'bob' has no keys"));
 }
 
-// A machine that was installed anew; the key of its earlier life is of no use any more.
+// After a reinstallation, the machine's old key no longer works.
 TEST(Keys, AnAgentThatJoinsAgainLosesItsOlderKey) {
   MasterScenario s;
   joined(s, key('k'), KeyKind::kAgent, "a1");
@@ -269,7 +269,7 @@ TEST(Rotation, BothKeysAreGoodUntilTheSuccessorIsFirstUsed) {
   EXPECT_TRUE(agent.is_connected());
 }
 
-// Its answer may have been lost, or its holder was killed before it had kept the key.
+// The answer may have been lost, or the holder was killed before it stored the key.
 TEST(Rotation, IsAskedAgainWithTheSameKeyOrAnother) {
   MasterScenario s;
   joined(s, key('k'), KeyKind::kUser, "bob");
@@ -281,7 +281,7 @@ TEST(Rotation, IsAskedAgainWithTheSameKeyOrAnother) {
   EXPECT_FALSE(is_known(s, key('m')));
   s.step(KeyUsed{key('n')});
   EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u);
-  // The next one, by the key that is good now.
+  // The next rotation needs the current key.
   EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = key('o')}), HasSubstr("was revoked"));
   EXPECT_EQ(s.calls(RotateKey{.by = holder(s, key('n')), .key = key('o')}), "done");
 }
@@ -305,7 +305,7 @@ TEST(Rotation, IsForHoldersOfKeysOfTheirOwn) {
       << "another's successor";
 }
 
-// A thief that has registered one keeps nothing.
+// A thief that has registered a successor loses it too.
 TEST(Rotation, RevokingAKeyRevokesItsSuccessorToo) {
   MasterScenario s;
   joined(s, key('k'), KeyKind::kUser, "bob");
@@ -324,7 +324,8 @@ TEST(Rotation, ASuccessorIsRevokedAlone) {
   EXPECT_TRUE(is_known(s, key('k')));
 }
 
-// A user has the same rights by key and by the kernel's word; who is no operator is none by name.
+// A user has the same rights with a key as on a local connection. A name alone never makes an
+// operator.
 TEST(Keys, AUsersKeyGivesTheRightsOfThatUser) {
   MasterScenario s;
   s.registered_agent("a1");

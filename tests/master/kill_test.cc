@@ -1,4 +1,4 @@
-// Kills by schedulers and operators, and the truth for those who ask.
+// Kills by schedulers and operators, and the answers to reconciliation.
 
 #include "tests/master/cluster.h"
 
@@ -24,7 +24,7 @@ TEST(Kill, GoesToTheAgentAndIsAnsweredByTheTask) {
   EXPECT_EQ(sent.grace, seconds(7));
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kKilling);
   EXPECT_EQ(f.told(), Lines{});
-  f.sends(kill("t1", seconds(1)));  // Sooner, please.
+  f.sends(kill("t1", seconds(1)));  // with a shorter grace period
   EXPECT_EQ(a.take_one<proto::KillTask>().grace, seconds(1));
   a.updates(f.id, "t1", TaskState::kKilled, TaskReason::kKilledByScheduler);
   EXPECT_EQ(f.told(), (Lines{"t1 killed killed_by_scheduler"}));
@@ -62,7 +62,7 @@ TEST(Kill, OfAnUnknownTaskIsAnsweredWhenEveryAgentIsBackOrGone) {
   EXPECT_EQ(f.told(), (Lines{"t9 lost task_unknown"}));
 }
 
-// A new master does not know the task before its agent is back; the kill is not said twice.
+// A new master does not know the task before its agent returns; the kill is not repeated.
 TEST(Kill, WaitsForTheAgentThatTellsOfTheTask) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -72,7 +72,7 @@ TEST(Kill, WaitsForTheAgentThatTellsOfTheTask) {
   s.restart_master();
   f.subscribes();
   f.sends(kill("t1", seconds(7)));
-  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});  // Does not take the kill's place.
+  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});  // it does not replace the kill
   a.registers();
   EXPECT_EQ(a.take_one<proto::KillTask>().grace, seconds(7));
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kKilling);
@@ -147,7 +147,7 @@ TEST(OperatorKill, ListsTheCandidatesOfAnAmbiguousName) {
   EXPECT_EQ(ambiguous.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_THAT(ambiguous.error().message(), testing::HasSubstr("f-1-1/t1, f-1-1/t2"));
   EXPECT_THAT(ambiguous.error().message(), testing::Not(testing::HasSubstr("t6")));
-  // A whole name is meant even if others begin with it.
+  // An exact name selects one task, even if it is a prefix of others.
   EXPECT_TRUE(s.operator_kill("t"));
   EXPECT_EQ(a.take_one<proto::KillTask>().task.str(), "t");
   EXPECT_TRUE(s.operator_kill("f-1-1/t"));

@@ -1,4 +1,4 @@
-// The ledger of waiting in the master: for what a task waited, from its ask to its start.
+// The master's ledger of waits: the reasons for a task's wait from its ask to its start.
 
 #include "common/text.h"
 #include "master/core/trace.h"
@@ -143,7 +143,7 @@ TEST(Ledger, AStartThatFailsEndsTheWait) {
   EXPECT_EQ(words(of_framework(s, f).sums), "start 3000 ms");
 }
 
-// What was launched under an earlier master was seen by that one.
+// An earlier master recorded the waits of its own launches.
 TEST(Ledger, AnotherMasterBeginsItsOwn) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -188,7 +188,7 @@ TEST(Ledger, BlameSaysWhichNameIsWrong) {
   EXPECT_EQ(blame.asks.size(), 1u);
 }
 
-// However many asks wait, a tick looks at few of them, and in time at all.
+// If there are many asks, a tick examines only a few, and all of them in bounded time.
 TEST(Ledger, ManyAsksAreLookedAtInTurn) {
   MasterScenario s;
   TestScheduler& f = s.subscribed("f");
@@ -213,7 +213,8 @@ TEST(Ledger, ManyAsksAreLookedAtInTurn) {
   EXPECT_EQ(looked_at(), kAsks);
 }
 
-// So that a forecast of an ask does not count for another one of the same name.
+// The event identifies the ask by its begin, so that a later ask with the same name is not confused
+// with it.
 TEST(Ledger, ALaunchSaysSinceWhenItsTaskIsWanted) {
   MasterScenario s;
   TestScheduler& f = s.subscribed("f");

@@ -1,6 +1,6 @@
-// An agent that lies about tasks when it registers: nobody else notices, and it gets nothing that
-// it was not given to run. Each lie is told to a master that knows all, to one that was started
-// again and to another one that took over; before and after the scheduler is back.
+// An agent that lies about tasks when it registers: other peers are not affected, and it gains
+// nothing that it was not given to run. Each lie is told to a master that knows all tasks, to a
+// restarted one and to a new leader, before and after the scheduler reconnects.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ PrincipalPtr key_of(const std::string& agent, const std::string& runs_as = "root
                                                .agent = AgentId(agent)});
 }
 
-// Agents `liar` and `honest`; frameworks of ada and of bob. On `honest` runs ada's "job.true",
-// which has written files.
+// Agents `liar` and `honest`; frameworks of ada and of bob. ada's task "job.true" runs on `honest`
+// and has written files.
 class Cluster {
  public:
   Cluster() {
@@ -62,7 +62,7 @@ class Cluster {
   void subscribe_again() {
     for (TestScheduler* one : {&adas, &bobs}) one->subscribes();
     s.settle();
-    // As its driver does: it launched this, and where.
+    // Like its driver: the scheduler launched this task on this agent.
     adas.sends(proto::Reconcile{.tasks = {TaskId("job.true")}, .agents = {AgentId("honest")}});
     s.settle();
   }
@@ -77,7 +77,7 @@ class Cluster {
         {.agent = AgentId("honest"), .framework = framework, .user = as, .task = TaskId(task)},
         key.get(), s.now);
   }
-  // All that schedulers were told and of which they did not know before.
+  // All updates of schedulers that were not known to them before.
   Lines heard() {
     Lines lines;
     for (TestScheduler* one : {&adas, &bobs}) {
@@ -100,9 +100,9 @@ class Cluster {
     const Result<FileGrant> own = grant("honest", "ada", adas.id, "job.true");
     ASSERT_TRUE(own) << own.error().message();
     EXPECT_EQ(own->prefix, text("/v1/files/", adas.id.str(), "/job."));
-    // Neither charged nor offered less.
+    // The framework is not charged, and gets no smaller offers.
     EXPECT_EQ(to_text(s.role_row("default").allocated), "cpus:1;mem:1024");
-    // The true one runs on.
+    // The true task runs on.
     EXPECT_TRUE(honest.take<proto::KillTask>().empty());
     const auto row = s.task(adas.id, "job.true");
     ASSERT_TRUE(row);
@@ -237,7 +237,7 @@ TEST(Liars, GetNothingAndNobodyNotices) {
         }
         if (!is_first) tell(c, lie);
         c.expect_nobody_noticed();
-        // It says more of it, and talks to the scheduler.
+        // The agent repeats the lie, and sends messages to the scheduler.
         for (auto& [key, task] : std::map(c.liar.tasks)) {
           c.liar.sends(proto::FrameworkMessage{
               .framework = key.first, .executor = ExecutorId("shared"), .data = "made up"});
@@ -246,7 +246,7 @@ TEST(Liars, GetNothingAndNobodyNotices) {
         EXPECT_TRUE(c.bobs.take<proto::FrameworkMessage>().empty());
         c.s.advance(minutes(2));
         c.expect_nobody_noticed();
-        // What runs has been told to end, and ends.
+        // The reported tasks were killed, and end.
         const std::vector<proto::KillTask> kills = c.liar.take<proto::KillTask>();
         const std::vector<proto::ShutdownFramework> shutdowns =
             c.liar.take<proto::ShutdownFramework>();
@@ -286,7 +286,7 @@ TEST(Liars, CannotTakeAnIdFromALaunch) {
   tell(c, {"", [](const Cluster&, proto::AgentTask& t) { t.task = TaskId("job.next"); }});
   c.subscribe_again();
   c.honest_again();
-  // On what the liar leaves free there is room, too.
+  // The rest of the liar's resources can also be used.
   c.adas.asks("cpus:3;mem:1GiB", 1);
   c.s.settle();
   ASSERT_EQ(c.adas.offers.size(), 1u);
@@ -308,7 +308,8 @@ TEST(Liars, AreNotBelievedOfATaskThatTheyRun) {
   s.settle();
   EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");
   EXPECT_EQ(s.task(f.id, "t1")->user, "ada");
-  // Nor by a master that did not launch it: that is another task than the one of the ticket.
+  // A master that did not launch the task does not believe it either: the ticket is for another
+  // task.
   s.restart_master();
   f.subscribes();
   a.registers();
@@ -331,24 +332,24 @@ TEST(Liars, DoNotFillTheTableOfFrameworks) {
   EXPECT_TRUE(f.is_connected());
 }
 
-// --- what is true goes on ------------------------------------------------------------------------
+// --- true tasks ----------------------------------------------------------------------------------
 
 TEST(TrueTasks, OpenFilesRightAfterAFailOver) {
   for (const bool another : {false, true}) {
     Cluster c;
     c.restarts(another);
-    c.honest_again();  // Its scheduler is not back yet.
+    c.honest_again();  // its scheduler is not back yet
     const Result<FileGrant> own = c.grant("honest", "ada", c.adas.id, "job.true");
     ASSERT_TRUE(own) << own.error().message();
     EXPECT_EQ(own->prefix, text("/v1/files/", c.adas.id.str(), "/job."));
-    c.s.advance(minutes(30));  // A scheduler may be away for long.
+    c.s.advance(minutes(30));  // a scheduler may be away for long
     EXPECT_TRUE(c.grant("honest", "ada", c.adas.id, "job.true"));
     EXPECT_TRUE(c.honest.take<proto::KillTask>().empty());
     EXPECT_EQ(to_text(c.s.role_row("default").allocated), "cpus:1;mem:1024");
   }
 }
 
-// Of an agent of an earlier version, which keeps no tickets.
+// An agent of an earlier version keeps no tickets.
 TEST(TrueTasks, WithoutATicketAreHiddenUntilTheirSchedulerNamesThem) {
   for (const bool is_first : {true, false}) {
     SCOPED_TRACE(is_first);
@@ -364,7 +365,7 @@ TEST(TrueTasks, WithoutATicketAreHiddenUntilTheirSchedulerNamesThem) {
     EXPECT_EQ(c.s.traced("task confirmed"), is_first ? 1 : 0);
     c.s.advance(minutes(5));
     EXPECT_TRUE(c.honest.take<proto::KillTask>().empty());
-    // And its end counts.
+    // The end of such a task is also accepted.
     c.honest.updates(c.adas.id, "job.true", TaskState::kFinished);
     c.s.settle();
     EXPECT_EQ(c.heard(), Lines{"job.true finished"});
@@ -391,7 +392,7 @@ TEST(TrueTasks, AreNamedWithTheAgentOrNotAtAll) {
   EXPECT_THAT(c.heard(), testing::IsEmpty());
 }
 
-// A framework that an older master made: its tasks may have no ticket, and are told.
+// An earlier master made the framework: its tasks may have no ticket, and are reported.
 TEST(TrueTasks, OfAnEarlierVersionAreToldButOpenNoFiles) {
   Cluster c;
   c.honest.tasks.begin()->second.ticket.clear();
@@ -408,7 +409,7 @@ TEST(TrueTasks, OfAnEarlierVersionAreToldButOpenNoFiles) {
   c.adas.sends(proto::Reconcile{});
   c.s.settle();
   EXPECT_EQ(c.adas.told(), Lines{"job.true running"});
-  // Schedulers of that version do not say where.
+  // Schedulers of that version do not send the agents.
   c.adas.sends(proto::Reconcile{.tasks = {TaskId("job.true")}});
   c.s.settle();
   EXPECT_TRUE(c.grant("honest", "ada", c.adas.id, "job.true"));

@@ -1,4 +1,4 @@
-// Agents, schedulers and masters that go away and come back: who is right about a task then.
+// Agents, schedulers and masters that leave and return: whose state of a task counts.
 
 #include "tests/master/cluster.h"
 
@@ -74,7 +74,8 @@ TEST(AgentLoss, BringsItsTasksBackIfItReturnsInTime) {
   EXPECT_FALSE(std::get<proto::AgentRecord>(s.records.back().row).unreachable);
 }
 
-// Its agent was killed in the moment of its start. `failed` would count as a failure of its work.
+// The agent was killed at the start of the task. `failed` would count as a failure of the task's
+// own work.
 TEST(AgentLoss, OfATaskThatNeverBeganIsALossWhenTheAgentReturns) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -103,7 +104,7 @@ TEST(AgentLoss, EndsInRemovalAndALateReturnKillsWhatItRuns) {
 
   a.registers();
   EXPECT_EQ(a.take_one<proto::KillTask>().task.str(), "t1");
-  EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");  // It still runs.
+  EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");  // the task still runs
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kGone);
   a.updates(f.id, "t1", TaskState::kKilled);
   EXPECT_EQ(s.allocated(), "");
@@ -111,7 +112,7 @@ TEST(AgentLoss, EndsInRemovalAndALateReturnKillsWhatItRuns) {
   EXPECT_FALSE(a.has(f.id, "t1"));
 }
 
-TEST(AgentLoss, ALateReturnKillsWhatItRunsAlsoWhileItsSchedulerHasNotHeardOfTheEnd) {
+TEST(AgentLoss, LateReturnKillsTasksEvenIfTheSchedulerMissedTheirEnd) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
   TestScheduler& f = s.with_task("t1");
@@ -135,7 +136,7 @@ TEST(AgentLoss, ByItsOwnWordEndsItsTasks) {
   EXPECT_EQ(f.told(), (Lines{"t1 gone agent_removed"}));
 }
 
-// Else it would be given the same task again and again, as quickly as it can refuse it.
+// Otherwise it would get the same task again as quickly as it can refuse it.
 TEST(StoppingAgent, IsNotOfferedUntilItRegistersAgain) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -145,7 +146,7 @@ TEST(StoppingAgent, IsNotOfferedUntilItRegistersAgain) {
   s.settle();
   EXPECT_TRUE(f.offers.empty());
   a.lose();
-  a.registers();  // With what was not acknowledged: it refused that in its former life.
+  a.registers();  // it repeats the refusal of its earlier life, unacknowledged
   s.settle();
   EXPECT_EQ(f.offers.size(), 1u);
 }
@@ -167,7 +168,7 @@ TEST(Reregistration, SendsAgainWhatWasNeverReceived) {
   EXPECT_EQ(f.told(), (Lines{"t1 running"}));
 }
 
-// After a loss of power, or with a damaged checkpoint, it may have run and be forgotten.
+// After a power failure, or with a damaged checkpoint, the task may have run and be forgotten.
 TEST(Reregistration, DoesNotSendAgainWhatTheAgentMayHaveForgotten) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -284,7 +285,7 @@ TEST(MasterRestart, TellsAgainWhatWasNotAcknowledged) {
   f.acknowledges_by_itself = false;
   a.updates(f.id, "t1", TaskState::kRunning);
   s.restart_master();
-  a.updates(f.id, "t1", TaskState::kFinished);  // While there is no master.
+  a.updates(f.id, "t1", TaskState::kFinished);  // while there is no master
   f.told();
   f.acknowledges_by_itself = true;
   f.subscribes();
@@ -294,7 +295,7 @@ TEST(MasterRestart, TellsAgainWhatWasNotAcknowledged) {
   EXPECT_EQ(s.allocated(), "");
 }
 
-// Found by the simulator (seed 85): it was adopted as running, and told to have failed.
+// Found by the simulator (seed 85): the task was adopted as running, and reported as failed.
 TEST(MasterRestart, TellsARefusedLaunchAsRefusedAgain) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -360,8 +361,8 @@ TEST(MasterRestart, RemovesAgentsThatDoNotComeBack) {
   EXPECT_FALSE(s.knows_agent("a1"));
 }
 
-// Found by the simulator (seeds 7300404, 88001343, 88001738). What an agent ran that was removed
-// without this master having seen it is known to nobody: it may run on until the agent is back.
+// Found by the simulator (seeds 7300404, 88001343, 88001738). If an agent was removed and this
+// master has never seen it, nobody knows its tasks: they may run on until the agent returns.
 TEST(MasterRestart, KnowsNothingOfTheTasksOfAnAgentThatWasRemoved) {
   for (const bool removed_before : {true, false}) {
     MasterScenario s;
@@ -389,7 +390,8 @@ TEST(MasterRestart, KnowsNothingOfTheTasksOfAnAgentThatWasRemoved) {
   }
 }
 
-// Found by the simulator (seed 988300): the end of such a task was told at the second registration.
+// Found by the simulator (seed 988300): the end of such a task was reported at the second
+// registration.
 TEST(MasterRestart, AdoptsNothingAtALaterRegistration) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -412,8 +414,7 @@ TEST(MasterRestart, AdoptsNothingAtALaterRegistration) {
   EXPECT_EQ(s.allocated(), "");
 }
 
-// What a scheduler hears of its tasks from a master that was just started, and when it has heard
-// all.
+// The updates that a scheduler gets from a restarted master, and when they are complete.
 TEST(Reconciled, SaysHowManyAgentsAreMissingAndThenThatNoneIs) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -463,7 +464,7 @@ TEST(Failover, WithoutATimeoutEndsTheFrameworkWithItsConnection) {
   EXPECT_EQ(a.take_one<proto::ShutdownFramework>().framework, f.id);
   EXPECT_TRUE(s.master->frameworks().empty());
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kKilling);
-  EXPECT_EQ(s.allocated(), "cpus:1");  // The task still runs.
+  EXPECT_EQ(s.allocated(), "cpus:1");  // the task still runs
   a.updates(f.id, "t1", TaskState::kKilled);
   EXPECT_EQ(s.allocated(), "");
   EXPECT_EQ(s.task(f.id, "t1")->reason, TaskReason::kFrameworkTornDown);
@@ -487,7 +488,7 @@ TEST(Failover, LastsAsLongAsItsTimeout) {
   EXPECT_FALSE(error.retry);
   const FrameworkId before = f.id;
   f.id = FrameworkId();
-  f.subscribes();  // The same secret begins anew.
+  f.subscribes();  // The same secret starts a new framework.
   EXPECT_NE(f.id, before);
 }
 
@@ -506,7 +507,7 @@ TEST(Teardown, KillsTheTasksAndForgetsTheFramework) {
   EXPECT_TRUE(s.records.back().erase);
   EXPECT_TRUE(s.master->frameworks().empty());
 
-  // The agent goes away with it and comes back: it must still end.
+  // The agent with the task disconnects and returns: the task must still be killed.
   with.lose();
   with.registers();
   EXPECT_EQ(with.take<proto::ShutdownFramework>().size(), 1u);
@@ -584,7 +585,7 @@ TEST(SchedulerLoss, RescindsItsOffersAndForgetsItsAsks) {
   EXPECT_TRUE(s.master->offers().empty());
   f.subscribes();
   s.settle();
-  EXPECT_TRUE(f.offers.empty());  // It has not declared again.
+  EXPECT_TRUE(f.offers.empty());  // it has not declared its asks again
   f.accepts({offer}, {f.spec("t1", "cpus:1")});
   EXPECT_EQ(f.told(), (Lines{"t1 refused offer_not_valid"}));
 }

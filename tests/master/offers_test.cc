@@ -84,7 +84,7 @@ TEST(Offers, DoNotComeWhileSuppressed) {
   EXPECT_TRUE(f.offers.empty());
   EXPECT_TRUE(s.master->frameworks().front().suppressed);
   f.lose();
-  f.subscribes();  // A new session begins anew.
+  f.subscribes();  // a new session starts again
   f.asks("cpus:1", 1);
   s.settle();
   EXPECT_EQ(f.offers.size(), 1u);
@@ -116,7 +116,7 @@ TEST(Offers, AreToldInSeveralMessagesIfThereAreMany) {
   EXPECT_EQ(f.take<proto::Offers>().size(), 2u);
 }
 
-// The good asks of a set stand, and each bad one is told with its reason.
+// The valid asks of a set are kept, and each invalid one is rejected with its reason.
 TEST(Asks, ThatAreWrongAreRejectedAlone) {
   const auto ask = [](const std::string& name) {
     Ask made;
@@ -167,7 +167,7 @@ TEST(Asks, ThatAreWrongAreRejectedAlone) {
   }
 }
 
-// What cannot be named in a report is an error that does not end the session.
+// If a report cannot name the ask, the answer is an error that keeps the session.
 TEST(Asks, WithoutANameOfTheirOwnAreAnError) {
   const auto ask = [](const std::string& name, int64_t count) {
     return Ask{.name = AskName(name), .shape = ResourceVector::of(1000, 0), .count = count};
@@ -175,7 +175,7 @@ TEST(Asks, WithoutANameOfTheirOwnAreAnError) {
   struct Row {
     std::vector<Ask> asks;
     std::string_view why;
-    size_t offers;  // to those that stand
+    size_t offers;  // for the valid asks
   };
   std::vector<Ask> many;
   for (size_t i = 0; i <= kAsksMax; ++i) many.push_back(ask(text("a", i), 1));
@@ -296,8 +296,8 @@ TEST(OpenOffers, GoToAFrameworkWithoutAsks) {
   EXPECT_EQ(s.allocated(), "cpus:2;mem:1024");
 }
 
-// A scheduler of one shape that launches whatever it is offered, on one agent, for tasks that end
-// in turn.
+// A scheduler with one shape that accepts every offer, on one agent, and whose tasks end one after
+// another.
 struct Tenant {
   TestScheduler& scheduler;
   std::string shape;
@@ -324,8 +324,8 @@ struct Tenant {
 };
 
 // The example of section 4.1 of the DRF paper (Ghodsi et al., NSDI 2011): 9 CPUs and 18 GB; A's
-// tasks take <1 CPU, 4 GB>, B's <3 CPUs, 1 GB>. Equal dominant shares of 2/3 are three tasks for A
-// and two for B.
+// tasks need <1 CPU, 4 GB>, B's <3 CPUs, 1 GB>. The dominant shares are equal, 2/3, with three
+// tasks of A and two of B.
 TEST(DrfExampleOfThePaper, SettlesAtThreeAndTwoWhicheverCameFirst) {
   for (const bool a_first : {true, false}) {
     SCOPED_TRACE(a_first);
@@ -339,13 +339,13 @@ TEST(DrfExampleOfThePaper, SettlesAtThreeAndTwoWhicheverCameFirst) {
     };
     Tenant first = a_first ? arrive("A", "cpus:1;mem:4GiB") : arrive("B", "cpus:3;mem:1GiB");
     first.takes_what_it_is_offered();
-    EXPECT_EQ(first.running.size(), a_first ? 4u : 3u);  // Alone, it has all that it can use.
+    EXPECT_EQ(first.running.size(), a_first ? 4u : 3u);  // alone, it has all that it can use
     Tenant second = a_first ? arrive("B", "cpus:3;mem:1GiB") : arrive("A", "cpus:1;mem:4GiB");
     second.takes_what_it_is_offered();
     Tenant& a = a_first ? first : second;
     Tenant& b = a_first ? second : first;
 
-    // Tasks of one to three seconds end and others take their place.
+    // Tasks of one to three seconds end and are replaced.
     for (int round = 0; round < 9; ++round) {
       s.advance(seconds(1));
       if (round % 3 == 0) b.one_ends(agent);

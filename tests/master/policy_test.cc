@@ -1,4 +1,4 @@
-// Who may do what: the table, and that the master's core asks it.
+// The table of permissions, and that the master's core checks it.
 
 #include "master/core/policy.h"
 
@@ -100,7 +100,7 @@ TEST(Callers, APrincipalIsOfOneKind) {
   EXPECT_EQ(seen.size(), kCallerCount) << "a kind without a row";
 }
 
-// Each kind is refused by name, with what it may do instead.
+// The refusal names each kind of caller, and the methods that it may use instead.
 TEST(Callers, AMethodIsForTheKindsThatItNamesAndForNoOther) {
   const PolicyOptions options{.master_uid = 900};
   const std::map<Caller, PrincipalPtr> one_of = {
@@ -130,7 +130,7 @@ TEST(Callers, AMethodIsForTheKindsThatItNamesAndForNoOther) {
   EXPECT_EQ(drain.error().message(), "user 'ada' may not drain an agent");
 }
 
-// Not even if the agent runs as root on its machine, or the token is for root.
+// This holds even if the agent runs as root on its machine, or if the token is for root.
 TEST(Policy, KeysOfAgentsTokensAndMastersAreForTheirOwnThingsOnly) {
   const PolicyOptions options{.master_uid = 900, .operators_group = 50, .agent_uids = {0}};
   Principal agent{.user = "root", .uid = 0, .groups = {50}, .agent = AgentId("a1")};
@@ -171,7 +171,7 @@ TEST(Policy, FramesOfThoseThatRunTheMasterAndOfTheUnprovenAreNotShed) {
   EXPECT_TRUE(may_be_shed(options, &beyond_the_host));
 }
 
-// As of a framework that a master does not know any more, while its tasks still run.
+// As for tasks of a framework that the master no longer knows.
 TEST(Policy, WhatHasNoKnownOwnerIsTheOperators) {
   const PolicyOptions options{.master_uid = 900};
   for (const Action action : {Action::kResume, Action::kCallFramework, Action::kKillTask,
@@ -182,7 +182,7 @@ TEST(Policy, WhatHasNoKnownOwnerIsTheOperators) {
   }
 }
 
-// Names and amounts are public; commands, and what a task wrote as it ended, are not.
+// Names and amounts are public; commands, and the message at a task's end, are not.
 TEST(Policy, OthersSeeATaskWithoutItsCommandAndMessage) {
   MasterScenario s;
   s.registered_agent("a1");
@@ -290,7 +290,7 @@ TEST(Policy, TasksRunAsTheUserOfTheirFramework) {
   EXPECT_EQ(a1.take_one<proto::RunTask>().assignment.user, "bob");
 }
 
-// Its tasks would be refused one by one.
+// The agent would refuse its tasks one by one.
 TEST(Policy, NobodyElseBeginsAFrameworkWhereAnAgentIsNotRoot) {
   MasterOptions options;
   options.policy.agent_uids = {900};
@@ -309,7 +309,7 @@ TEST(Policy, NobodyElseBeginsAFrameworkWhereAnAgentIsNotRoot) {
   }
 }
 
-// A TCP peer has the rights of the master's user; an agent that is root would make it root.
+// A TCP peer gets the rights of the master's user; an agent that runs as root would make it root.
 TEST(Policy, NoFrameworkBeginsOverTcpBesideAnAgentThatIsRoot) {
   for (const bool agent_is_unproven : {true, false}) {
     MasterScenario s;
@@ -328,7 +328,7 @@ TEST(Policy, NoFrameworkBeginsOverTcpBesideAnAgentThatIsRoot) {
   }
 }
 
-// Below `eng` both may, below `eng/ads` only ada; operators always.
+// Both may use roles below `eng`, only ada those below `eng/ads`; operators may use all.
 TEST(Policy, ARoleWithUsersIsForTheseUsers) {
   MasterScenario s;
   EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng"), .users = {{"ada", "bob"}}}), "done");
@@ -354,7 +354,7 @@ TEST(Policy, ARoleWithUsersIsForTheseUsers) {
   }
   EXPECT_EQ(s.traced("audit: refused"), 4);
 
-  // Nor by an ask in a role below its own.
+  // An ask in a role below the framework's own role is checked too.
   TestScheduler& f = s.scheduler("wide");
   f.subscribe.role = RoleName("eng");
   f.by = user("bob", 1002);
@@ -370,7 +370,7 @@ TEST(Policy, ARoleWithUsersIsForTheseUsers) {
   EXPECT_FALSE(report.rows[0].could_ever_fit);
   EXPECT_THAT(report.rows[0].why, HasSubstr("may not use role 'eng/ads'"));
 
-  // No users: all again. Other settings leave them as they are.
+  // An empty list permits all users again. Other settings keep the list.
   EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng"), .weight = 2'000}), "done");
   EXPECT_EQ(s.role_row("eng").users.size(), 2u);
   EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng/ads"), .users = {{}}}), "done");
@@ -379,7 +379,7 @@ TEST(Policy, ARoleWithUsersIsForTheseUsers) {
               HasSubstr("is a name of 1 to"));
 }
 
-// An operator continues what is another's; its tasks do not become the operator's.
+// An operator may take over another user's framework; its tasks keep their user.
 TEST(Policy, AFrameworkKeepsItsUser) {
   MasterScenario s;
   TestScheduler& f = s.subscribed("web");
@@ -390,7 +390,7 @@ TEST(Policy, AFrameworkKeepsItsUser) {
   EXPECT_EQ(s.master->frameworks().at(0).user, "ada");
 }
 
-// A stolen id and secret are of no use to another user.
+// A stolen id and secret do not help another user.
 TEST(Policy, AFrameworkGoesOnOnlyForItsUser) {
   MasterScenario s;
   TestScheduler& f = s.subscribed("web");

@@ -1,4 +1,4 @@
-// What a master was told, written down and told again.
+// The events of a master, recorded and replayed.
 
 #include "master/recording/recording.h"
 
@@ -12,7 +12,7 @@ namespace {
 using proto::TaskState;
 using testing::HasSubstr;
 
-// Records of what happens in a scenario from here on, which must be its beginning.
+// Records the events of a scenario, from its beginning on.
 class Recording {
  public:
   explicit Recording(MasterScenario& s) {
@@ -29,7 +29,7 @@ class Recording {
   std::vector<std::string> records = {};
 };
 
-// How many sums were the same before one that was not; all of them if none was.
+// The number of equal sums before the first difference; all of them if there is none.
 struct Outcome {
   uint64_t same = 0;
   bool differs = false;
@@ -65,7 +65,7 @@ Outcome replay(const std::vector<std::string>& records) {
   return outcome;
 }
 
-// A bit of everything that a master hears.
+// Sends a master some events of every kind.
 void live_through_much(MasterScenario& s) {
   TestAgent& a = s.registered_agent("a1");
   TestAgent& b = s.registered_agent("b1", "cpus:8;mem:8GiB;ports:[100-110]");
@@ -165,7 +165,7 @@ TEST(Recording, ARecordThatIsMissingIsNoticed) {
   }
 }
 
-// Whatever an event holds.
+// All members of an event are read back.
 TEST(Recording, EachEventIsReadBack) {
   proto::MessageGenerator generate(5);
   const auto by = std::make_shared<Principal>(Principal{
@@ -214,7 +214,7 @@ TEST(Recording, EachEventIsReadBack) {
     ASSERT_TRUE(entry.has_value());
     const auto& recorded = std::get<RecordedEvent>(*entry);
     EXPECT_EQ(recorded.now, now);
-    // The same bytes, by a writer that has told no principal yet.
+    // A writer that has not written the principal yet writes the same bytes.
     RecordingWriter again;
     RecordingWriter first;
     std::vector<std::string> of_read;
@@ -259,7 +259,7 @@ TEST(Recording, DamageIsToldAndDoesNoHarm) {
   }
   EXPECT_GT(cut, 400);
   EXPECT_GT(refused, 100) << "of those in which one byte is another";
-  // A length that nobody could have.
+  // An impossible length.
   const auto number = [](char value) { return value + std::string(7, '\0'); };
   constexpr char kFormat = static_cast<char>(kRecordingFormat);
   const std::string huge = "B" + number(0) + number(kFormat) + std::string(8, '\xff');

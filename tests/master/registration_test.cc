@@ -1,4 +1,4 @@
-// Who may join, and what becomes of a connection that does not do as it should.
+// Who may register, and the treatment of misbehaving connections.
 
 #include "tests/master/cluster.h"
 
@@ -81,7 +81,7 @@ TEST(AgentRegistration, EndsTheOlderSessionOfTheSameAgent) {
   EXPECT_EQ(s.agent_row("a1").state, AgentState::kConnected);
 }
 
-// Tools make URLs of it.
+// Tools make URLs from the address.
 TEST(AgentRegistration, TakesAnHttpAddressThatIsOneOrNone) {
   const struct {
     std::string address;
@@ -132,7 +132,8 @@ TEST(AgentRegistration, TakesAnHttpAddressThatIsOneOrNone) {
   }
 }
 
-// A path or a port that an agent of another machine states would be looked for on the master's.
+// A path or a local address from an agent on another machine would be opened on the master's
+// machine.
 TEST(AgentAddresses, AnAgentByKeyStatesNoneOfTheMastersMachine) {
   for (const char* address :
        {"/run/docker.sock", "/run/proffer/agent-http.sock", "127.0.0.1:5081", "10.0.0.2:80"}) {
@@ -150,7 +151,7 @@ TEST(AgentAddresses, AnAgentByKeyStatesNoneOfTheMastersMachine) {
     agent.sends(message);
     ASSERT_TRUE(agent.is_connected());
     EXPECT_EQ(s.agent_row("a1").http_address, "");
-    // Offers say where its ports are: there.
+    // Offers have the host of its ports: the other machine.
     TestScheduler& f = s.subscribed("web");
     f.asks("cpus:1;mem:64", 1);
     s.settle();
@@ -160,7 +161,7 @@ TEST(AgentAddresses, AnAgentByKeyStatesNoneOfTheMastersMachine) {
   }
 }
 
-// Clients and proxies go there: to their own machine they must not be led.
+// Clients and proxies connect to this address, so it must not point to their own machine.
 TEST(AgentAddresses, AnAgentByKeyServesFilesWhereOthersMayReachIt) {
   const struct {
     std::string from;
@@ -168,7 +169,7 @@ TEST(AgentAddresses, AnAgentByKeyServesFilesWhereOthersMayReachIt) {
     bool is_taken;
   } rows[] = {
       {"10.0.0.2", "10.0.0.2:4711", true},
-      {"10.0.0.2", "192.168.7.1:4711", true},  // It has several addresses.
+      {"10.0.0.2", "192.168.7.1:4711", true},  // it has several addresses
       {"10.0.0.2", "node-7.example:4711", true},
       {"fd00::2", "[fd00::2]:4711", true},
       {"10.0.0.2", "[2001:db8::7]:4711", true},
@@ -187,7 +188,7 @@ TEST(AgentAddresses, AnAgentByKeyServesFilesWhereOthersMayReachIt) {
       {"10.0.0.2", "[::ffff:127.0.0.1]:4711", false},
       {"10.0.0.2", "[fe80::1]:4711", false},
       {"10.0.0.2", "[::]:4711", false},
-      {"127.0.0.1", "127.0.0.1:4711", true},  // It is on the master's machine, by key.
+      {"127.0.0.1", "127.0.0.1:4711", true},  // on the master's machine, with a key
       {"", "127.0.0.1:4711", false},
   };
   for (const auto& row : rows) {
@@ -393,7 +394,7 @@ TEST(Subscription, FindsTheFrameworkOfAKnownSecret) {
   const FrameworkId id = f.id;
   f.take<proto::Subscribed>();
   f.lose();
-  f.id = FrameworkId();  // The answer was lost.
+  f.id = FrameworkId();  // the answer was lost
   f.subscribes();
   EXPECT_EQ(f.id, id);
   EXPECT_TRUE(f.take_one<proto::Subscribed>().failed_over);

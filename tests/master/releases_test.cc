@@ -1,4 +1,4 @@
-// Files that a framework has released: which agents hear of it, and when.
+// Released files of a framework: which agents are told, and when.
 
 #include "tests/master/cluster.h"
 
@@ -35,7 +35,7 @@ TEST(Releases, ThatNameNoAgentAreToldToAll) {
   EXPECT_EQ(b.take_one<proto::ReleaseFiles>().begins, Names{"job-1."});
 }
 
-// It may have been away, or it may have been killed before it had removed them.
+// The agent may have been disconnected, or killed before it removed them.
 TEST(Releases, AreToldAgainAtEachRegistration) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a");

@@ -1,5 +1,5 @@
-// Frameworks that remember their tasks: the store's entries, and the ids that stay used over
-// restarts of everybody.
+// Frameworks that remember their tasks: the entries in the store, and ids that stay used across
+// restarts of all peers.
 
 #include "master/core/remembered.h"
 
@@ -21,7 +21,7 @@ class Remembered : public testing::Test {
     f.told();
   }
 
-  // Asks, and accepts what is offered for a task of this id.
+  // Declares an ask, and launches a task with this id on the offer.
   void launch(const std::string& task) {
     f.asks("cpus:1;mem:1GiB", 1);
     s.settle();
@@ -29,14 +29,14 @@ class Remembered : public testing::Test {
     f.accepts({f.offers.front()}, {TestScheduler::spec(task, "cpus:1;mem:1GiB")});
     s.settle();
   }
-  // The first word of its entry; empty: there is none.
+  // The first word of its entry; empty if there is none.
   std::string entry(const std::string& task) {
     const proto::StoreResult got =
         f.stores({{.kind = proto::StoreOperation::Kind::kGet, .key = "tasks/" + task}});
     const std::string& value = got.outcomes.at(0).value;
     return value.substr(0, value.find(' '));
   }
-  // A new life of both, which knows what is durable.
+  // Restarts the master and the scheduler, which find the durable state.
   void restart_both() {
     f.lose();
     s.restart_master();
@@ -50,7 +50,7 @@ class Remembered : public testing::Test {
   TestScheduler& f;
 };
 
-TEST_F(Remembered, ALaunchIsWrittenInTheStepThatSendsItAndItsEndWhenItIsAcknowledged) {
+TEST_F(Remembered, LaunchIsWrittenWhenSentAndEndWhenAcknowledged) {
   launch("t1");
   EXPECT_TRUE(a.has(f.id, "t1"));
   EXPECT_EQ(entry("t1"), "launched");
@@ -75,7 +75,7 @@ TEST_F(Remembered, AnIdIsRefusedForAsLongAsItsEntryIsThere) {
   EXPECT_TRUE(a.has(f.id, "t1"));
 }
 
-TEST_F(Remembered, ALaunchThatItsAgentNeverReceivedIsToldAsRefusedAndItsIdIsFree) {
+TEST_F(Remembered, LaunchThatTheAgentNeverReceivedIsRefusedAndItsIdIsFree) {
   a.receives_tasks = false;
   launch("t1");
   restart_both();
@@ -100,7 +100,7 @@ TEST_F(Remembered, ATaskThatRunsIsToldWhenItsAgentIsBack) {
   EXPECT_EQ(f.told(), Lines{"t1 running"});
 }
 
-// Whether it began nobody can know.
+// It is not known whether the task began.
 TEST_F(Remembered, ATaskIsLostIfItsAgentForgotOrWasRemovedOrIsAnother) {
   for (const std::string what : {"forgot", "removed", "another"}) {
     SCOPED_TRACE(what);
@@ -167,7 +167,8 @@ TEST_F(Remembered, AnOldRefusalDoesNotHideTheLaunchThatFollowedIt) {
   EXPECT_TRUE(second.take<proto::KillTask>().empty());
 }
 
-// The same of a framework that does not remember: the agent with the old refusal is back first.
+// The same for a framework that does not remember tasks: the agent with the old refusal returns
+// first.
 TEST(OldRefusals, DoNotStandInTheWayOfALaterLaunchOfTheId) {
   for (const bool is_launched_again : {false, true}) {
     SCOPED_TRACE(is_launched_again);
@@ -185,7 +186,7 @@ TEST(OldRefusals, DoNotStandInTheWayOfALaterLaunchOfTheId) {
       a.updates(f.id, "t1", TaskState::kRefused, TaskReason::kAgentFull);
       EXPECT_EQ(f.told(), Lines{"t1 refused agent_full"});
     }
-    // The acknowledgement, if there was one, does not come to the agent.
+    // The acknowledgement, if there was one, does not reach the agent.
     proto::AgentTask& told = a.tasks[{f.id, TaskId("t1")}] = launched;
     told.state = TaskState::kRefused;
     told.sequence = 1;

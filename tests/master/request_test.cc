@@ -1,4 +1,4 @@
-// Requests of users that travel through the master to a framework, and back.
+// Requests of users to a framework, which the master relays, and the answers.
 
 #include "tests/master/cluster.h"
 
@@ -19,7 +19,7 @@ TEST(Request, GoesToTheSchedulerAndItsAnswerBack) {
   EXPECT_EQ(s.answer_to(call), std::nullopt);
   f.sends(proto::FrameworkResponse{.relay = heard.relay, .data = "done"});
   EXPECT_EQ(s.answer_to(call), "done");
-  // Nobody waits any more: neither for this one nor for its end by time.
+  // The caller has its answer: a second answer and the timeout have no effect.
   f.sends(proto::FrameworkResponse{.relay = heard.relay, .data = "done again"});
   EXPECT_EQ(s.traced("response ignored: nobody waits for it"), 1);
   s.advance(seconds(10));
@@ -237,7 +237,7 @@ TEST(Explain, OfATaskSaysHowItStandsAndHowItEnded) {
   EXPECT_EQ(all.standing->amounts, ResourceVector::of(1'000, 0));
   EXPECT_EQ(s.master->explain_task("f-1-1/t2", nullptr)->row.task, TaskId("t2"));
 
-  // A prefix must be of one alone.
+  // A prefix must match a single task.
   EXPECT_EQ(s.master->explain_task("f/t", nullptr).error().message(),
             "'f-1-1/t' matches several tasks: f-1-1/t1, f-1-1/t2");
   EXPECT_EQ(s.master->explain_task("t1", nullptr).error().code(), ErrorCode::kInvalidArgument);
@@ -246,7 +246,7 @@ TEST(Explain, OfATaskSaysHowItStandsAndHowItEnded) {
   ASSERT_FALSE(unknown) << "it asks for nothing, so this is a mistake";
   EXPECT_THAT(unknown.error().hint(), HasSubstr("did you mean 't1'?"));
 
-  // Before its launch a task is one of an ask.
+  // Before its launch, a task belongs to one of the asks.
   f.asks("cpus:16", 2, "big");
   s.settle();
   const proto::ExplainedTask later = *s.master->explain_task("f/later", nullptr);

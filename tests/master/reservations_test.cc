@@ -1,4 +1,4 @@
-// Parts of agents are reserved for roles, by operators and of what frameworks were offered.
+// Reservations of agents' resources for roles: by operators, and by frameworks in their offers.
 
 #include "master/core/reservations.h"
 
@@ -36,7 +36,7 @@ TEST(Reservations, MovePartsAndNeverChangeTheSum) {
   EXPECT_EQ(part_of(slices, RoleName("eng")), part);
   EXPECT_EQ(part_of(slices, RoleName()).gpus, (std::vector<GpuDevice>{{0, 1000}}));
   EXPECT_EQ(part_of(slices, RoleName()).amounts + part.amounts, all.amounts);
-  // Of what is not there nothing is reserved.
+  // Resources that are not there cannot be reserved.
   const std::vector<Slice> small = with_reserved(
       {{.resources = {.amounts = *parse_shape("cpus:0.5")}}}, {{RoleName("eng"), part}});
   ASSERT_EQ(small.size(), 1u);
@@ -174,12 +174,12 @@ TEST(Reservations, AreOfferedToTheirRoleOnlyAndAreInTheClaims) {
   const TaskClaim& claim = a.tasks.at({f.id, TaskId("t1")}).claim;
   ASSERT_EQ(claim.slices.size(), 1u);
   EXPECT_EQ(claim.slices[0].reserved_for, RoleName("eng"));
-  // In use, so it stays reserved; the rest may go.
+  // Resources in use stay reserved; the rest can be unreserved.
   EXPECT_NE(s.calls(unreserve("a1", "eng")), "done");
   EXPECT_EQ(s.calls(unreserve("a1", "eng", "cpus:1;mem:1GiB")), "done");
   s.settle();
   EXPECT_EQ(other.offers.size(), 1u);
-  // A new master knows of which slice the task is.
+  // A new master knows the slice of the task.
   a.updates(f.id, "t1", proto::TaskState::kRunning);
   s.restart_master();
   a.registers();

@@ -1,4 +1,4 @@
-// Operators set what roles are owed, and frameworks hear what a limit will never let them have.
+// Operators set guarantees and limits; frameworks learn of asks that a limit makes impossible.
 
 #include "tests/master/cluster.h"
 
@@ -112,7 +112,7 @@ TEST(Roles, AsksMayNameRolesWithinTheFrameworks) {
   ASSERT_EQ(f.offers.size(), 1u);
 }
 
-// What runs on an agent that is not back counts in the role too.
+// Tasks on an agent that has not returned count in the role too.
 TEST(Roles, WithALimitGetNothingUntilAllAgentsAreBack) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

@@ -1,4 +1,4 @@
-// Secrets of users: whose they are, and which launches carry them.
+// Secrets of users: their owners, and the launches that carry them.
 
 #include "master/core/secrets.h"
 
@@ -56,7 +56,7 @@ TEST(Secrets, ArePutBackByARestart) {
   ASSERT_EQ(s.calls(set("db", "x")), "done");
   ASSERT_EQ(s.calls(set("db", "x2")), "done");
   s.restart_master();
-  // The scenario's options name no key file.
+  // The scenario's options have no key file.
   EXPECT_EQ(names(s, user_with_all_rights()), (Names{"ada/db unreadable"}));
   EXPECT_EQ(s.master->key_of_secrets(), "k1");
 }
@@ -82,7 +82,7 @@ TEST(Secrets, AUserHasABoundedNumber) {
   EXPECT_EQ(s.calls(set("db", "x")), "done");
 }
 
-// A framework that serves users, with an agent; bob and eve have asked it for something.
+// A framework that serves users, with an agent; bob and eve have sent it requests.
 class SecretLaunch : public testing::Test {
  protected:
   void begin() {
@@ -99,7 +99,7 @@ class SecretLaunch : public testing::Test {
     service.asks("cpus:1;mem:64", 10);
     s.settle();
   }
-  // The last word of the master: empty, or why the task was refused.
+  // Returns the master's reason for a refusal; empty if the task is launched.
   std::string launches(const std::string& id, const std::string& as,
                        std::vector<proto::SecretUse> secrets, const std::string& executor = "") {
     if (service.offers.empty()) s.advance(seconds(10));
@@ -134,7 +134,7 @@ TEST_F(SecretLaunch, CarriesThoseOfTheUserThatTheTaskRunsAs) {
               HasSubstr("user 'eve' has no secret 'other'"));
   EXPECT_TRUE(agent.take<proto::RunTask>().empty());
 
-  // A new value is for launches from now on.
+  // A new value affects only later launches.
   ASSERT_EQ(s.calls(set("db", "bobs new", bob())), "done");
   EXPECT_EQ(launches("t4", "bob", {{.name = "db", .variable = "DB"}}), "");
   EXPECT_EQ(agent.take_one<proto::RunTask>().secrets, (Values{{"db", "bobs new"}}));
@@ -193,7 +193,7 @@ TEST_F(SecretLaunch, SecretsOfATaskHaveABound) {
   EXPECT_EQ(launches("t2", "bob", uses), "");
 }
 
-// The launch was lost on its way: it is sent again with its secrets.
+// The launch was lost in transit: it is repeated with its secrets.
 TEST_F(SecretLaunch, IsRepeatedWithItsSecrets) {
   begin();
   ASSERT_EQ(s.calls(set("db", "bobs", bob())), "done");

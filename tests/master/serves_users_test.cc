@@ -20,7 +20,7 @@ class ServesUsers : public testing::Test {
     service.asks("cpus:1;mem:64", 4);
     s.settle();
   }
-  // Its answer: "yes", or why not.
+  // "yes" if the request is relayed, else the reason.
   std::string asks(const PrincipalPtr& by, const std::string& role = "") {
     const uint64_t call =
         s.request("service", text("r", ++requests_), "", seconds(30), by, RoleName(role));
@@ -122,7 +122,7 @@ TEST_F(ServesUsers, OnlyOperatorsBeginOne) {
   forged.subscribes();
   s.settle();
   EXPECT_TRUE(forged.was_dropped());
-  // Nor does one that goes on become it.
+  // A framework that resumes its session cannot become one that serves users either.
   TestScheduler& own = s.scheduler("own");
   own.by = eve;
   own.subscribes();
@@ -150,7 +150,7 @@ TEST_F(ServesUsers, ThoseThatMayUseItsRole) {
   EXPECT_THAT(asks(eve), HasSubstr("user 'eve' may not use role 'default'"));
 }
 
-// It serves users no longer: what it may run as is its own user.
+// A framework that no longer serves users may run tasks only as its own user.
 TEST_F(ServesUsers, OnlyWhileItSaysSo) {
   asks(bob);
   service.subscribe.serves_users = false;

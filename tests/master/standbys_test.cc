@@ -1,5 +1,5 @@
-// Which masters there are, and which have led: so that whoever reads the history knows whose part
-// of it is missing (ADR 0072).
+// The current masters, and all masters that have led, so that a reader of the history knows whose
+// part is missing (ADR 0072).
 
 #include "master/core/standbys.h"
 
@@ -35,10 +35,10 @@ TEST(WithLead, EndsTheLeadOfTheOneBefore) {
   EXPECT_EQ(first, std::vector<LedMaster>{led('a', 1, 1, 100)});
   const std::vector<LedMaster> second = with_lead(first, led('b', 2, 2, 200), at(0));
   EXPECT_EQ(second, (std::vector<LedMaster>{led('a', 1, 1, 100, at(200)), led('b', 2, 2, 200)}));
-  // The one that leads again is one master, whose history begins with its first lead.
+  // A master that leads again stays one entry, whose history begins with its first lead.
   const std::vector<LedMaster> third = with_lead(second, led('a', 3, 3, 300), at(0));
   EXPECT_EQ(third, (std::vector<LedMaster>{led('b', 2, 2, 200, at(300)), led('a', 1, 3, 100)}));
-  // Nobody else led in between.
+  // No other master led in between.
   EXPECT_EQ(with_lead(third, led('a', 4, 4, 400), at(0)),
             (std::vector<LedMaster>{led('b', 2, 2, 200, at(300)), led('a', 1, 4, 100)}));
 }
@@ -89,7 +89,7 @@ std::string masters(const MasterScenario& s) {
   return all;
 }
 
-// The next master leads, with what is durable.
+// The next master leads, with the durable state.
 void next_leads(MasterScenario& s, char letter) {
   s.options.master = id(letter);
   s.options.name = std::string("m") + letter;
@@ -126,12 +126,12 @@ TEST(Masters, AStandbyIsThereUntilItsConnectionEnds) {
   EXPECT_EQ(stands_by(s, 'c', PeerId(502)), "done");
   EXPECT_EQ(masters(s), "ma leads 1-1, mb standby, mc standby");
   EXPECT_TRUE(s.master->is_standby(PeerId(501)));
-  // It is connected anew before the end of the old connection is known.
+  // It reconnects before the end of the old connection is known.
   EXPECT_EQ(stands_by(s, 'b', PeerId(503)), "done");
   s.step(PeerLost{PeerId(501)});
   EXPECT_EQ(masters(s), "ma leads 1-1, mb standby, mc standby");
   s.step(PeerLost{PeerId(503)});
-  // It has never led: nothing is missing.
+  // It has never led, so nothing is missing.
   EXPECT_EQ(masters(s), "ma leads 1-1, mc standby");
   EXPECT_FALSE(s.master->is_standby(PeerId(503)));
 }
@@ -155,7 +155,7 @@ TEST(Masters, OnlyAMasterStandsBy) {
   const PublicKey key(std::string(kPublicKeyBytes, 'k'));
   const PrincipalPtr strangers[] = {
       user({.user = "bob", .uid = 1002}),
-      user({.user = "root", .uid = 0, .key = key}),  // of another machine
+      user({.user = "root", .uid = 0, .key = key}),  // from another machine
       user({.user = "root", .uid = 0, .key = key, .agent = AgentId("a1")}),
       nullptr,
   };
@@ -173,7 +173,7 @@ TEST(Masters, OnlyAMasterStandsBy) {
   EXPECT_EQ(stands_by(s, 'b', PeerId(502),
                       user({.user = "master", .uid = kNoUid, .key = key, .is_master = true})),
             "done");
-  // And one connection is of one master.
+  // One connection belongs to one master.
   EXPECT_THAT(stands_by(s, 'c', PeerId(502)), HasSubstr("this connection belongs to master 'mb'"));
 }
 

@@ -1,4 +1,4 @@
-// Several schedulers that are one framework by its name and user: one serves, the others stand by.
+// Several schedulers with the same framework name and user: one serves, the others stand by.
 
 #include "common/prng.h"
 #include "tests/master/cluster.h"
@@ -15,14 +15,14 @@ PrincipalPtr user(const std::string& name) {
 
 class StandsBy : public testing::Test {
  protected:
-  // A process of its own: without an id, with a secret of its own.
+  // A separate process: without an id, with its own secret.
   TestScheduler& process(const std::string& name = "f", const PrincipalPtr& by = nullptr) {
     TestScheduler& made = s.scheduler(name);
     made.subscribe.stands_by = true;
     if (by != nullptr) made.by = by;
     return made;
   }
-  // "" if it serves, else why not, and whether it may ask again.
+  // "" if it serves; else the reason, and whether it may try again.
   std::string subscribes(TestScheduler& scheduler) {
     scheduler.subscribes();
     s.settle();
@@ -73,10 +73,10 @@ TEST_F(StandsBy, TakesTasksAndStoreOverAndTheOtherIsRefusedForGood) {
   ASSERT_EQ(read.outcomes.size(), 1u);
   EXPECT_EQ(read.outcomes[0].value, "web");
   EXPECT_EQ(s.task(second.id, "t1")->state, TaskState::kRunning);
-  // It was cut off, and does not know yet.
+  // It was disconnected, and does not know yet that it was replaced.
   EXPECT_EQ(subscribes(first), "for good: the secret is not that of framework 'f-1-1'");
   EXPECT_TRUE(second.is_connected());
-  // Started again it is another process.
+  // After a restart, it is another process.
   TestScheduler& third = process();
   EXPECT_EQ(subscribes(third), "for now: the scheduler of framework f-1-1 is connected");
 }
@@ -140,8 +140,8 @@ TEST_F(StandsBy, NotWithoutAFailoverTimeoutNorForOneOfSeveralFrameworks) {
             "for good: user 'ada' has several frameworks named 'f': f-1-1, f-1-2");
 }
 
-// Whichever of them are killed, cut off and started again, at most one serves, and it is the same
-// framework.
+// The schedulers are killed, disconnected and restarted at random: at most one serves at a time,
+// always as the same framework.
 TEST(StandsByStorm, OneServesWhateverHappensToThem) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     MasterScenario s;
@@ -157,7 +157,7 @@ TEST(StandsByStorm, OneServesWhateverHappensToThem) {
     for (int i = 0; i < 200; ++i) {
       TestScheduler*& one = processes[prng.below(processes.size())];
       const uint64_t what = prng.below(10);
-      if (what == 0) {  // Killed, and started again.
+      if (what == 0) {  // killed and restarted
         if (one->is_connected()) one->lose();
         one = start();
       } else if (what == 1 && one->is_connected()) {
@@ -183,7 +183,7 @@ TEST(StandsByStorm, OneServesWhateverHappensToThem) {
       ASSERT_LE(serving, 1) << "seed " << seed;
       EXPECT_LE(s.master->frameworks().size(), 1u);
     }
-    // Left alone, one of them serves.
+    // Without further faults, one of them serves.
     for (TestScheduler* each : processes) {
       each->silent = false;
       if (!each->is_connected()) {

@@ -1,4 +1,4 @@
-// Tasks that an agent takes and says nothing of, and agents that do so again and again.
+// Agents that accept tasks but report nothing about them, once or repeatedly.
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@ using proto::TaskReason;
 using proto::TaskState;
 using Lines = std::vector<std::string>;
 
-// One task on each offer there is.
+// Launches one task on each outstanding offer.
 void launches(TestScheduler& f, const std::vector<std::string>& tasks) {
   for (const std::string& task : tasks) {
     ASSERT_FALSE(f.offers.empty()) << task;
@@ -50,7 +50,7 @@ TEST(Starts, ATaskOfWhichItsAgentSaysNothingIsLost) {
             "agent a1 received the task and did not report it for 10m");
   EXPECT_EQ(a.take_one<proto::KillTask>().task, TaskId("t1"));
 
-  // It may be started yet, so its resources are not given to another.
+  // The agent may still start it, so its resources are not free.
   EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");
   a.updates(f.id, "t1", TaskState::kKilled, TaskReason::kKilledByScheduler);
   EXPECT_EQ(s.allocated(), "");
@@ -82,7 +82,7 @@ TEST(Starts, AnAgentThatSaysWhatATaskWaitsForKeepsIt) {
 
   a.updates(f.id, "t1", TaskState::kRunning);
   EXPECT_EQ(f.told(), (Lines{"t1 running"}));
-  // Once it runs there is no hurry, and late words change nothing.
+  // A running task has no start timeout, and late reports change nothing.
   says_what_it_waits_for(a, f.id, "t1");
   EXPECT_EQ(s.task(f.id, "t1")->message, "");
   s.advance(hours(1));
@@ -117,7 +117,7 @@ TEST(Starts, AMasterThatWasStartedAgainWaitsForThemToo) {
   EXPECT_EQ(f.told(), (Lines{"t1 lost not_started"}));
 }
 
-// The tasks that it was given go on counting, so it has room for many.
+// Its tasks still count as allocated, so the agent has room for many.
 TEST(Starts, AnAgentThatStartsNothingIsClosedAndThenTriedWithOneTask) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1", "cpus:16;mem:32GiB");
@@ -139,7 +139,7 @@ TEST(Starts, AnAgentThatStartsNothingIsClosedAndThenTriedWithOneTask) {
   EXPECT_THAT(s.master->explain(f.id.str(), nullptr)->answer,
               ::testing::HasSubstr("it did not report the last 3 tasks"));
 
-  // After its time it gets one task, and no other until it has answered for that.
+  // After this time it gets one trial task, and no other until it reports on that.
   s.advance(s.options.task_start_timeout);
   ASSERT_FALSE(f.offers.empty());
   EXPECT_EQ(s.agent_row("a1").trouble, "");
@@ -148,7 +148,7 @@ TEST(Starts, AnAgentThatStartsNothingIsClosedAndThenTriedWithOneTask) {
   EXPECT_TRUE(f.offers.empty());
   EXPECT_THAT(s.agent_row("a1").trouble, ::testing::HasSubstr("it gets one task as a trial"));
 
-  // Nothing again: twice as long.
+  // No report again: the pause doubles.
   s.advance(s.options.task_start_timeout);
   EXPECT_EQ(f.told(), (Lines{"t4 lost not_started"}));
   EXPECT_THAT(s.agent_row("a1").trouble, ::testing::EndsWith("the next attempt is after 20m"));
@@ -175,7 +175,7 @@ TEST(Starts, ATaskThatIsStartedBeginsTheCountAnew) {
   EXPECT_EQ(s.agent_row("a1").trouble, "");
 }
 
-// It says that it does not know the task which it is tried with: it is tried with another one.
+// The agent does not know the trial task, so it gets another one.
 TEST(Starts, ATrialOfWhichNothingWillBeHeardIsOver) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -196,7 +196,7 @@ TEST(Starts, ATrialOfWhichNothingWillBeHeardIsOver) {
   EXPECT_EQ(s.agent_row("a1").trouble, "");
 }
 
-// The closed time goes on while it is away, and is over at its end.
+// The pause continues while the agent is away, and ends in time.
 TEST(Starts, AnAgentThatRegistersAgainIsStillClosed) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

@@ -1,4 +1,4 @@
-// A port by number: offered where it is free, to one task of an agent at a time.
+// A fixed port: offered where it is free, to one task per agent at a time.
 
 #include "tests/master/cluster.h"
 
@@ -62,7 +62,7 @@ TEST_F(StaticPorts, ATaskGetsItAndTheNextOneWaitsForItsEnd) {
   EXPECT_EQ(a1.take_one<proto::RunTask>().assignment.ports.at("http"), 80);
 }
 
-// A plan counts the agents where a port is free by what the snapshot says.
+// A plan uses the snapshot to count the agents on which a port is free.
 TEST_F(StaticPorts, IsInTheLiveSnapshotAlsoOfATaskThatAMasterOfBeforeLaunched) {
   ASSERT_EQ(web.offers.size(), 1u);
   web.accepts({web.offers[0]}, {task("t1")});
@@ -78,7 +78,7 @@ TEST_F(StaticPorts, IsInTheLiveSnapshotAlsoOfATaskThatAMasterOfBeforeLaunched) {
   EXPECT_THAT(ports(), testing::ElementsAre(80));
 }
 
-// Another framework's task was given the port as one of any number.
+// Another framework's task got the port as an arbitrary one.
 TEST_F(StaticPorts, IsWaitedForWhereAnotherTaskWasGivenIt) {
   MasterScenario other;
   TestAgent& agent = other.registered_agent("a1", "cpus:4;mem:4096;ports:[80-80]");

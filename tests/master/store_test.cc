@@ -1,4 +1,4 @@
-// The frameworks' store: what becomes of requests, and what a restart finds again.
+// The frameworks' store: results of requests, and the content after a restart.
 
 #include "master/core/framework_store.h"
 #include "tests/master/cluster.h"
@@ -22,7 +22,8 @@ StoreOperation list(const std::string& prefix, const std::string& after = "") {
   return {.kind = Kind::kList, .key = prefix, .after = after};
 }
 
-// "value" of each get, keys of each list, joined by commas, "" of what else was done; or the error.
+// One line per operation: the value of a get, the keys of a list joined by commas, "" for others;
+// or the error.
 Lines said(const StoreResult& result) {
   if (result.error) return {text(to_text(result.error->code), ": ", result.error->message)};
   Lines lines;
@@ -96,7 +97,7 @@ TEST(Store, AnotherVersionThanExpectedRefusesAllOfIt) {
     EXPECT_EQ(said(f.stores({list("")})), Lines{"a"});
   }
   const StoreResult result = f.stores({put("a", "x", version + 7)});
-  // It says both versions.
+  // The message has both versions.
   EXPECT_THAT(result.error->message, testing::HasSubstr(std::to_string(version)));
   EXPECT_THAT(result.error->message, testing::HasSubstr(std::to_string(version + 7)));
   EXPECT_FALSE(f.stores({put("a", "2", version)}).error.has_value());
@@ -125,7 +126,7 @@ TEST(Store, AVersionIsNeverUsedTwiceWhateverIsErasedInBetween) {
       EXPECT_GT(result.outcomes[0].version, last);
       last = result.outcomes[0].version;
     }
-    // All are erased: nothing durable tells the last version.
+    // All entries are erased, so no durable entry has the last version.
     s.restart_master();
     f.subscribes();
     g.subscribes();
@@ -175,7 +176,7 @@ TEST(Store, EndsWithItsFrameworkInTheSameStep) {
       if (entry != nullptr) erased.insert(entry->key);
     }
     EXPECT_EQ(erased, (std::set<std::string>{"a", "b"}));
-    EXPECT_EQ(s.records.size(), before + 3);  // with the framework's own
+    EXPECT_EQ(s.records.size(), before + 3);  // and one for the framework itself
     s.restart_master();
     g.subscribes();
     EXPECT_EQ(said(g.stores({list("")})), Lines{"a"});
@@ -226,9 +227,9 @@ TEST(StoreQuota, SaysWhatThereIsWhatIsWantedAndWhatIsAllowed) {
   EXPECT_THAT(full.error->message,
               testing::HasSubstr(std::to_string(kStoreBytesPerFrameworkMax) + " are allowed"));
   EXPECT_THAT(full.error->hint, testing::HasSubstr("erase"));
-  // What makes room in the same request counts.
+  // An erase in the same request makes room.
   EXPECT_FALSE(f.stores({erase("k0"), put("more", half)}).error.has_value());
-  // Two values of 256 KiB are as much as one answer may have, less their keys.
+  // Two values of 256 KiB, without their keys, are the maximum for one answer.
   EXPECT_FALSE(f.stores({get("k1"), get("k2")}).error.has_value());
   const StoreResult large = f.stores({get("k1"), get("k2"), get("k3")});
   ASSERT_TRUE(large.error.has_value());

@@ -1,5 +1,4 @@
-// The life of tasks: launched, told, acknowledged, ended; and what happens when somebody misses a
-// part of it.
+// The life of a task: launched, reported, acknowledged, ended; with one peer missing a part of it.
 
 #include "master/core/tasks.h"
 
@@ -24,7 +23,7 @@ TEST(Task, IsLaunchedToldAcknowledgedAndOver) {
   a.updates(f.id, "t1", TaskState::kFinished, TaskReason::kCommandExited);
   EXPECT_EQ(f.told(), (Lines{"t1 running", "t1 finished command_exited"}));
   EXPECT_EQ(s.allocated(), "");
-  EXPECT_FALSE(a.has(f.id, "t1"));  // Acknowledged, so forgotten.
+  EXPECT_FALSE(a.has(f.id, "t1"));  // acknowledged, so forgotten
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kFinished);
   EXPECT_TRUE(s.master->tasks({}, nullptr).empty());
   EXPECT_EQ(s.master->status().tasks_ended, 1);
@@ -99,7 +98,7 @@ TEST(Updates, OfTheAgentAreTakenOnceHoweverOftenTheyAreTold) {
 }
 
 // An agent that lost the first end reports another one. If the master ends before the scheduler has
-// heard of the first, the next master knows of the task only by the second (found by the simulator:
+// received the first end, the next master knows only the second one (found by the simulator:
 // checkpoint_cut, seed 185 of --workload once).
 TEST(Updates, ASecondEndIsAcknowledgedWithTheFirst) {
   MasterScenario s;
@@ -210,7 +209,7 @@ TEST(Accept, OfAnOfferThatIsVoidLaunchesNothingAndFreesTheOthers) {
   f.accepts({first, unknown}, {f.spec("t1", "cpus:1;mem:1GiB")});
   EXPECT_EQ(f.told(), (Lines{"t1 refused offer_not_valid"}));
   s.settle();
-  EXPECT_EQ(f.offers.size(), 2u);  // Offered again at once: it was not declined.
+  EXPECT_EQ(f.offers.size(), 2u);  // offered again at once, since it was not declined
   a2.lose();
   s.settle();
 }
@@ -234,7 +233,7 @@ TEST(Ports, AreGivenInTurnAndComeBack) {
   ASSERT_FALSE(f.offers.empty());
   two.id = TaskId("t3");
   f.accepts(f.offers, {two});
-  // The names in their order: from the port behind the last one on.
+  // In the order of the names, starting after the last assigned port.
   EXPECT_EQ(a.take_one<proto::RunTask>().assignment.ports,
             (std::map<std::string, uint16_t>{{"http", 31001}, {"admin", 31000}}));
 }
@@ -311,7 +310,7 @@ TEST(TaskTable, KeepsTheLastOfThoseThatEnded) {
   EXPECT_EQ(tasks.ended(), static_cast<int64_t>(kEndedTasksKept + 10));
 }
 
-// The labels of each update since it was last asked.
+// The labels of each update since the last call.
 std::vector<proto::Labels> labels_told(TestScheduler& f) {
   std::vector<proto::Labels> told;
   for (const proto::Update& update : f.take<proto::Update>()) told.push_back(update.status.labels);
@@ -341,17 +340,17 @@ TEST(Labels, ComeBackWithEachUpdateAndEachAnswer) {
   EXPECT_EQ(labels_told(f), std::vector{kLabels});
   EXPECT_EQ(s.task(f.id, "t1")->labels, kLabels);
   f.lose();
-  f.subscribes();  // The update once more.
+  f.subscribes();  // the update is repeated
   f.sends(proto::Reconcile{});
   EXPECT_EQ(labels_told(f), (std::vector{kLabels, kLabels}));
   f.acknowledges_by_itself = true;
   a.lose();
-  s.advance(minutes(3));  // Unreachable: the master's own update.
+  s.advance(minutes(3));  // unreachable: the master's own update
   EXPECT_EQ(labels_told(f), std::vector{kLabels});
   a.registers();
   a.updates(f.id, "t1", TaskState::kFinished);
   EXPECT_EQ(labels_told(f), (std::vector{kLabels, kLabels}));
-  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});  // Of one that has ended.
+  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});  // for an ended task
   EXPECT_EQ(labels_told(f), std::vector{kLabels});
 }
 
@@ -387,7 +386,7 @@ TEST(Labels, OfARefusedLaunchComeBackToo) {
   f.accepts({}, {spec});
   EXPECT_EQ(labels_told(f), std::vector{kLabels});
 
-  // Those that break the rules would break the frame.
+  // Invalid labels would make the frame invalid.
   f.asks("cpus:1;mem:1GiB", 1);
   s.settle();
   spec.labels = {{"no name", "1"}};
@@ -400,7 +399,7 @@ TEST(Labels, OfARefusedLaunchComeBackToo) {
   EXPECT_EQ(refused.labels, proto::Labels());
 }
 
-// One that ends tasks without end drives out its own, not those of others.
+// A framework with endless ended tasks displaces its own entries, not those of others.
 TEST(TaskTable, KeepsOfEachFrameworkItsShareOfThoseThatEnded) {
   Tasks tasks(100);
   const auto ends = [&](const std::string& framework, size_t number) {
@@ -421,7 +420,7 @@ TEST(TaskTable, KeepsOfEachFrameworkItsShareOfThoseThatEnded) {
   EXPECT_EQ(kept("quiet"), 50u);
   EXPECT_EQ(kept("noisy"), 50u);
 
-  // One id that is refused again and again is one entry.
+  // An id that is refused repeatedly is one entry.
   for (size_t i = 0; i < 1'000; ++i) {
     tasks.add_refused(
         {.framework = FrameworkId("third"), .task = TaskId("t"), .state = TaskState::kRefused});

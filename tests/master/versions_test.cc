@@ -1,5 +1,5 @@
-// Versions N and N-1 of the protocol work together: agents and schedulers of the version before in
-// a cluster whose master is of this one.
+// Protocol versions N and N-1 work together: agents and schedulers of the previous version with a
+// master of this version.
 
 #include "tests/master/cluster.h"
 
@@ -41,7 +41,7 @@ TEST(Versions, ATaskWhoseAgentTellsNoClaimCountsInItsFrameworksRole) {
   s.restart_master();
   old.registers();
   f.subscribes();
-  // Nor has it a ticket: its scheduler has to know it.
+  // The agent has no ticket for it: its scheduler has to name it.
   f.sends(proto::Reconcile{.tasks = {TaskId("t1")}, .agents = {AgentId("a1")}});
   s.settle();
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);

@@ -1,4 +1,5 @@
-// The ledger of one ask: stories, and a comparison with a model that keeps each task by itself.
+// The wait ledger of one ask: stories, and a comparison with a model that tracks each task
+// separately.
 
 #include "master/core/waits.h"
 
@@ -54,8 +55,8 @@ TEST(AskWait, ADeclinedOfferGoesBackToTheFront) {
   wait.set(1, 0, at(0));
   wait.set_reason(WaitReason::kShare, at(0));
   wait.set(0, 1, at(3));
-  wait.set(1, 1, at(4));  // One more.
-  wait.set(2, 0, at(8));  // Declined after five seconds.
+  wait.set(1, 1, at(4));  // one more task
+  wait.set(2, 0, at(8));  // declined after five seconds
   wait.set(1, 1, at(10));
   EXPECT_EQ(words(wait.launch(at(10))), "scheduler 5s, share 5s");
   wait.set(0, 1, at(11));
@@ -114,7 +115,7 @@ TEST(AskWait, DeclinedAgainAndAgainItStaysBounded) {
   }
 }
 
-// Each task by itself.
+// A model that tracks each task separately.
 struct Model {
   struct Task {
     std::map<WaitReason, Duration> spent;
@@ -164,8 +165,8 @@ TEST(AskWait, IsAsIfEachTaskWereKeptByItself) {
     AskWait wait(now);
     Model model;
     WaitTotals totals;              // as the master keeps them
-    Duration of_all;                // tasks' time
-    for (int i = 0; i < 60; ++i) {  // fewer cohorts than become one
+    Duration of_all;                // the sum over all tasks
+    for (int i = 0; i < 60; ++i) {  // few enough that no cohorts are merged
       const auto before = std::pair(wait.lacking(), wait.offered());
       const Duration step = milliseconds(static_cast<int64_t>(prng.below(3'000)));
       of_all = of_all + step * (before.first + before.second);
@@ -236,7 +237,8 @@ TEST(RoleWaits, ARoleHasThoseBelowIt) {
   EXPECT_EQ(roles.cut(at(2)).size(), 2u) << "a role in which nothing waited is left out";
 }
 
-// A user with many roles cannot fill the history, and nothing of them is lost.
+// A user with many roles cannot fill the history; the largest unreported waits come first, and no
+// wait is lost.
 TEST(RoleWaits, OfManyTheOnesAreToldOfWhichMostIsToBeTold) {
   RoleWaits roles;
   constexpr int kRoles = 100;

@@ -1,4 +1,4 @@
-// The table of methods in docs/concepts/security.md is the one that the master decides by.
+// The table of methods in docs/concepts/security.md agrees with the master's rules.
 
 #include <fstream>
 #include <sstream>
@@ -24,14 +24,14 @@ Principal one_of(Caller caller) {
   return by;
 }
 
-// "own": of its own frameworks, tasks and secrets.
+// "own": only its own frameworks, tasks and secrets.
 std::string cell(const Route& route, Caller caller) {
   const PolicyOptions options{.master_uid = 900};
   const Principal principal = one_of(caller);
   const Principal* const by = caller == Caller::kUnknown ? nullptr : &principal;
   EXPECT_EQ(caller_of(options, by), caller) << to_text(caller);
   if (!check_method(options, by, route.rule())) return "no";
-  // To read files it has its task for, which the core looks up.
+  // An agent may read files only for its own tasks, which the core checks.
   if (caller == Caller::kAgentKey && route.serves == Serves::kFileAccess) return "own";
   if (!route.action || check_permission(options, by, *route.action, "eve")) return "yes";
   return check_permission(options, by, *route.action, principal.user) ? "own" : "no";
@@ -58,7 +58,7 @@ TEST(Callers, TheTableInTheDocumentsIsTheMasters) {
   EXPECT_THAT(page.str(), testing::HasSubstr("\n\n" + table() + "\n")) << table();
 }
 
-// As security.md promises of them.
+// As security.md promises for these keys.
 TEST(Callers, KeysThatActForNoUserCallTheirOwnMethodsOnly) {
   std::string called;
   for (const Caller caller : {Caller::kAgentKey, Caller::kJoinToken, Caller::kMasterKey}) {

@@ -1,4 +1,4 @@
-// What is wrong, decided from pictures of the cluster.
+// Conditions (alerts), derived from states of the cluster.
 
 #include "master/shell/conditions.h"
 
@@ -27,7 +27,7 @@ Circumstances well() {
   return now;
 }
 
-// "AgentLost a1", … of one look.
+// The conditions of one look, such as "AgentLost a1".
 std::vector<std::string> names(const ConditionWatch& watch) {
   std::vector<std::string> names;
   for (const proto::ConditionRow& row : watch.rows()) {
@@ -93,7 +93,7 @@ TEST(Conditions, WhatIsNearlyWrongIsNot) {
   now.agents[0].state = proto::AgentState::kGone;
   now.agents[0].trouble = "an agent that is gone has none";
   now.frameworks[0].asks[0] = {.wanted = 0, .could_ever_fit = false};
-  now.roles[0].guarantee_met = false;  // It has none.
+  now.roles[0].guarantee_met = false;  // it has no guarantee
   EXPECT_THAT(names_of(now), IsEmpty());
   now = well();
   now.descriptors_max = 0;
@@ -130,7 +130,7 @@ TEST(Conditions, TheTimeIsThatOfTheFirstLook) {
   EXPECT_EQ(watch.rows()[0].since, at(30));
 }
 
-// Offers expired long ago, when nobody looked: that alone is no news.
+// Offers that expired before the first look do not count.
 TEST(Conditions, ASchedulerIsSilentWhileItsOffersExpire) {
   ConditionWatch watch;
   Circumstances now = well();

@@ -1,6 +1,6 @@
-// Two files of a master's data directory are damaged at once. The law: it is refused, with what is
-// wrong and what to do; or all that was acknowledged is there; or it is said that some may be
-// missing. So a directory in which a master has been is never begun anew in silence.
+// Two files of a master's data directory are damaged at once. The law: the master refuses to start
+// and says what is wrong and what to do; or all acknowledged data is there; or it reports that some
+// may be missing. It never silently makes a new registry in a used directory.
 
 #include <filesystem>
 
@@ -35,7 +35,8 @@ void copy(const std::string& from, const std::string& to) {
   fs::copy(from, to, fs::copy_options::recursive);
 }
 
-// A life in which a role is acknowledged. What is at `killed` is what a kill -9 leaves.
+// One run of a master in which a role is acknowledged. `killed` gets a copy of the files as after a
+// kill -9.
 void live(const std::string& directory, const std::string& role, const std::string& killed) {
   store_test::Worker worker;
   auto store =
@@ -66,7 +67,7 @@ void damage(const std::string& directory, const std::string& older, const std::s
   }
 }
 
-// Empty: the law holds.
+// The violation; empty if the law holds.
 std::string broken_law(const std::string& directory) {
   store_test::Worker worker;
   const auto store =
@@ -107,7 +108,7 @@ TEST(DamagedPairs, OfFilesLoseNothingInSilence) {
   EXPECT_EQ(pairs, 15 * 9);
 }
 
-// All of the registry is gone, whatever else is: each of the other files tells of it.
+// If the registry is gone, each of the other files proves that it existed.
 TEST(DamagedPairs, ARegistryThatIsGoneIsToldByEachOtherFile) {
   const TemporaryDirectory home;
   live(home / "first", "early", home / "killed");

@@ -160,7 +160,7 @@ TEST_F(Followers, ANextLeaderGoesOnWithoutAGapBehindALeaderThatEndedInOrder) {
   until_asked_from(place(1, 4));
   leader_->add(loop_.now(), {launched("t3")});
   until_asked_from(place(1, 5));
-  // The last events of a leader that ends in order answer the waiting call.
+  // The last events of a leader that ends cleanly answer the waiting call.
   leader_->add(loop_.now(), {launched("t4")});
   leader_->finish();
   leader_.reset();
@@ -299,7 +299,7 @@ TEST_F(Followers, ALeaderThatComesBackKeepsItsLastEventsAndGoesOnBehindThem) {
             "master leads");
 }
 
-TEST_F(Followers, NoGapIsToldBehindALeaderThatEndedInOrderThoughTheNextLacksItsLastEvents) {
+TEST_F(Followers, NoGapAfterALeaderThatEndedCleanly) {
   leader_ = leads(1, 1);
   leader_->add(loop_.now(), {launched("t1")});
   begin_to_follow(2);
@@ -404,7 +404,7 @@ TEST_F(Followers, ALeaderThatIsBusyIsAskedAgain) {
   until([&] { return !calls_.empty(); });
 }
 
-// The leader's registry was restored or made anew.
+// The leader's registry was restored or created again.
 TEST_F(Followers, ALeaderThatCountsFromALowerNumberIsFollowedInANewLog) {
   leader_ = leads(1, 7);
   leader_->add(loop_.now(), {launched("of the other registry")});

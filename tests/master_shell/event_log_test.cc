@@ -235,7 +235,7 @@ TEST(EventLog, EachSeesWhatIsTheirsToSee) {
             "audit: refused audit: done");
 }
 
-// Foreign text stays within its field, whatever it contains.
+// Foreign text stays within its field, for any content.
 TEST(EventLog, WhatSomebodyWritesIsNoFieldOfAnEvent) {
   TemporaryDirectory directory;
   Life life(directory);
@@ -519,7 +519,7 @@ std::vector<std::string> logs_in(const TemporaryDirectory& directory) {
   return names;
 }
 
-// The leader's registry was restored or made anew. In one log its events would come before the
+// The leader's registry was restored or created again. In one log its events would come before the
 // existing ones, and readers would get events twice or not at all.
 TEST(EventLog, OfALeaderThatCountsFromALowerNumberIsANewOne) {
   for (const EventPlace last : {place(7, 2), place(4, 2), place(4, 1)}) {

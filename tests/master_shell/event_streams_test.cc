@@ -1,5 +1,5 @@
-// Listeners of an event log at a real HTTP server: in order and once, also over a restart of the
-// master, whatever other listeners do.
+// Listeners of an event log on a real HTTP server: they get each event once and in order, also
+// across a restart of the master, independently of other listeners.
 
 #include "master/shell/event_streams.h"
 
@@ -22,12 +22,12 @@ TraceEvent launched(const std::string& task, const std::string& by = "ada") {
   return TaskLaunched{FrameworkId("web-1-1"), TaskId(task), AgentId("a1"), by, {}, {}};
 }
 
-// Reads when it is asked to.
+// A listener that reads only when the test asks it to.
 class Listener {
  public:
   Listener(const std::string& socket, const std::string& target, const std::string& headers = "")
       : fd_(net_test::connect_path(socket)) {
-    // Of HTTP 1.0, the body has no chunks.
+    // HTTP 1.0, so that the body has no chunks.
     net_test::send_all(fd_, text("GET ", target, " HTTP/1.0\r\nHost: localhost\r\n",
                                  "Accept: text/event-stream\r\n", headers, "\r\n"));
   }
@@ -46,7 +46,7 @@ class Listener {
     read();
     return is_ended_;
   }
-  // Its ids in their order, but for those of beats.
+  // The ids of its events in order, without heartbeats.
   std::vector<std::string> ids() {
     std::vector<std::string> ids;
     const std::string& all = read();
@@ -111,7 +111,7 @@ struct Life {
   void until_listening(size_t count) {
     until([&] { return streams.size() == count; });
   }
-  // So many events; in the end each listener that reads has the last one.
+  // Adds this many events; at the end, each reading listener has the last one.
   void flood(int from, int count, const std::vector<Listener*>& readers) {
     for (int i = from; i < from + count; ++i) {
       add({launched(text("flood-", i))});
@@ -140,7 +140,7 @@ TEST(EventStreams, TellWhatHappensFromNowOnInOrder) {
   Listener newest(life.socket, "/v1/events?last=1");
   Listener from_first(life.socket, "/v1/events?from=1.1");
   life.until_listening(4);
-  // What they ask for of before is read by then.
+  // Wait until they have read the earlier events.
   for (Listener* one : {&newest, &from_first}) {
     life.until([&] { return one->has("\"before\""); });
   }
@@ -156,7 +156,7 @@ TEST(EventStreams, TellWhatHappensFromNowOnInOrder) {
   EXPECT_EQ(from_first.ids(), (std::vector<std::string>{"1.1", "1.2", "1.3", "1.4", "1.5"}));
 }
 
-// The master examines some thousands of events at a time.
+// The master examines some thousands of events per turn.
 TEST(EventStreams, TellOneEventBehindManyThatAreNotWanted) {
   net_test::TempDir directory;
   Life life(directory);
@@ -194,13 +194,13 @@ TEST(EventStreams, GoOnBehindTheLastIdOverARestartOfTheMaster) {
   }
   Life life(directory, 2);
   life.add({launched("t3")});
-  // It asks as it began, as browsers do.
+  // Like a browser, it repeats its first request and adds the last id.
   Listener listener(life.socket, "/v1/events?last=5", text("Last-Event-ID: ", seen, "\r\n"));
   life.until([&] { return listener.has("\"t3\""); });
-  // The first life ended without a word, so events may be missing.
+  // The first run ended without a record of its end, so events may be missing.
   EXPECT_EQ(listener.ids(), (std::vector<std::string>{"1.3", "2.0", "2.1", "2.2"}));
   EXPECT_THAT(listener.read(), HasSubstr("event: gap\nid: 2.0\ndata: {\"seq\":\"1.4\","));
-  // The id of the gap is no place that is told again.
+  // The id of the gap is a valid place, and the gap is not repeated.
   Listener again(life.socket, "/v1/events", "Last-Event-ID: 2.0\r\n");
   life.until([&] { return again.has("\"t3\""); });
   EXPECT_EQ(again.ids(), (std::vector<std::string>{"2.1", "2.2"}));
@@ -237,7 +237,7 @@ TEST(EventStreams, TellASlowListenerAllThatTheLogHasAndAGapOfTheRest) {
   life.until([&] { return slow.has("\"flood-7999\""); });
   EXPECT_EQ(slow.ids().size(), 8'000u);
   EXPECT_FALSE(slow.has("event: gap"));
-  // Now so much comes that the log forgets.
+  // So many events follow that the log drops old ones.
   life.flood(8'000, 60'000, {});
   life.until([&] { return slow.has("\"flood-67999\""); });
   EXPECT_TRUE(slow.has("event: gap"));
@@ -254,7 +254,7 @@ TEST(EventStreams, BeatWithThePlaceThatWasLookedAt) {
   EXPECT_TRUE(of_agent.ids().empty());
 }
 
-// All are due at each look, and a look tells two.
+// All are due at each look, and a look serves two.
 TEST(EventStreams, BeatToAllHoweverManyTheyAre) {
   net_test::TempDir directory;
   Life life(directory, 1, {.beat = milliseconds(1), .writes_per_turn = 2});
@@ -269,7 +269,7 @@ TEST(EventStreams, TellAGapToAListenerFromBeyondTheEnd) {
   Life life(directory, 2);
   life.add({launched("before")});
   life.until([&] { return life.log.written() == 2; });
-  // The registry was restored: its leaders had higher numbers before.
+  // The registry was restored: earlier leaders had higher numbers.
   Listener of_leader(life.socket, "/v1/events", "Last-Event-ID: 7.40\r\n");
   Listener of_number(life.socket, "/v1/events?agent=a1", "Last-Event-ID: 2.40\r\n");
   for (Listener* one : {&of_leader, &of_number}) {
@@ -297,7 +297,7 @@ TEST(EventStreams, HaveABound) {
   Listener more(life.socket, "/v1/events");
   life.until([&] { return more.is_ended(); });
   EXPECT_THAT(more.read(), HasSubstr("too many event streams are open: 4, at most 4"));
-  // Who leaves makes room.
+  // A listener that leaves makes room.
   bobs.clear();
   life.until_listening(2);
 }

@@ -1,5 +1,5 @@
-// Forecasts whose child fails, hangs, or says what is no forecast: a real core with an ask, and
-// real children, which are scripts in the place of proffer-simulate.
+// Forecasts whose child process fails, hangs, or prints an invalid forecast: a real core with an
+// ask, and real children, which are scripts instead of proffer-simulate.
 
 #include "master/shell/forecaster.h"
 
@@ -37,23 +37,23 @@ class ForecasterOf : public testing::Test {
   void start(ForecasterOptions options = {}) {
     options.directory = programs_ / "forecast";
     options.every = milliseconds(1);
-    forecaster_.reset();  // Before another takes the signal.
+    forecaster_.reset();  // only one at a time may handle the signal
     forecaster_ = std::make_unique<Forecaster>(loop_, *cluster_.master, nullptr, options);
   }
-  // What stands in the place of proffer-simulate.
+  // Writes a script that replaces proffer-simulate.
   void program(const std::string& script) {
     const std::string path = programs_ / "proffer-simulate";
     store_test::write_file(path, "#!/bin/sh\n" + script + "\n");
     fs::permissions(path, fs::perms::owner_all);
   }
-  // What is told of the ask.
+  // The ask's row with its forecast.
   proto::PendingRow told() const {
     std::vector<proto::PendingRow> rows = {
         {.framework = scheduler_->id, .ask = AskName("map"), .wanted = 2}};
     forecaster_->tell(rows);
     return rows.front();
   }
-  // Asks for a forecast and waits until it is there, or has failed; what is told then.
+  // Requests a forecast, waits until it is there or has failed, and returns the ask's row.
   proto::PendingRow after_forecast() {
     const auto ended = [&] { return forecaster_->figures().made + forecaster_->figures().failed; };
     const uint64_t before = ended();
@@ -61,7 +61,7 @@ class ForecasterOf : public testing::Test {
     EXPECT_TRUE(net_test::run_until(loop_, [&] { return ended() > before; }));
     return told();
   }
-  // What a child says that makes a forecast of now.
+  // The output of a child for a forecast of the current time.
   std::string answer() const {
     return proto::forecast_json({.as_of = loop_.now(),
                                  .runs = 20,
@@ -91,8 +91,8 @@ TEST_F(ForecasterOf, AChildThatAnswersIsTold) {
   EXPECT_EQ(forecaster_->figures().failed, 0u);
 }
 
-// A child says the time to the millisecond: an ask that was declared in the same one would seem to
-// be another than the one that is predicted.
+// Children report times in milliseconds: an ask declared in the same millisecond must not be taken
+// for a later one.
 TEST_F(ForecasterOf, ATaskThatWasWantedJustBeforeTheForecastIsPredicted) {
   proto::Forecast made{.as_of = Time() + seconds(1), .runs = 20, .reaches = hours(24)};
   made.asks = {{.framework = scheduler_->id,
@@ -142,7 +142,7 @@ TEST_F(ForecasterOf, WhatIsNoForecastIsAFailure) {
   }
 }
 
-// The kernel ends it; nothing fills the disk.
+// The kernel ends the child by its output limit, so nothing fills the disk.
 TEST_F(ForecasterOf, AChildThatSaysTooMuchIsAFailure) {
   program("exec cat /dev/zero");
   start();
@@ -161,7 +161,7 @@ TEST_F(ForecasterOf, AFailureIsForgottenWithTheNextForecast) {
   start();
   EXPECT_EQ(after_forecast().no_eta, NoEta::kFailed);
   program("cat <<'END'\n" + answer() + "\nEND");
-  // Not at once: what fails once mostly fails again.
+  // Not at once: after a failure, the next forecast waits for a while.
   const auto ask = [&] {
     forecaster_->ask();
     return forecaster_->figures().made == 1;
@@ -183,7 +183,7 @@ TEST_F(ForecasterOf, AForecastIsToldWhileTheNextOneFails) {
   EXPECT_TRUE(told().eta.has_value());
 }
 
-// Taking a snapshot of it would stop the master: no child is started.
+// A snapshot of this size would block the master, so no child is started.
 TEST_F(ForecasterOf, AClusterThatIsTooLargeHasNone) {
   program("cat <<'END'\n" + answer() + "\nEND");
   start({.agents_max = 1});
@@ -199,7 +199,7 @@ TEST_F(ForecasterOf, AClusterThatIsTooLargeHasNone) {
   EXPECT_TRUE(after_forecast().eta.has_value());
 }
 
-// Of what ended while another master led.
+// The tasks ended while another master led.
 TEST_F(ForecasterOf, AHistoryThatCannotBeReadAtFirstIsReadAgain) {
   const HistoryOptions options{.log = {.directory = programs_ / "history"},
                                .leader = LeaderEpoch(1)};
@@ -212,7 +212,7 @@ TEST_F(ForecasterOf, AHistoryThatCannotBeReadAtFirstIsReadAgain) {
     before.finish({ended});
   }
   History history(loop_, options);
-  // Others read so much at a time that there is no place for more.
+  // Other readers use up the limit of concurrent reads.
   for (int i = 0; i < 100; ++i) {
     history.read({}, [](const Result<History::Found>&) {});
   }
@@ -221,7 +221,8 @@ TEST_F(ForecasterOf, AHistoryThatCannotBeReadAtFirstIsReadAgain) {
   EXPECT_TRUE(net_test::run_until(loop_, [&] { return forecaster.kinds() > 0; }));
 }
 
-// What ends while the history cannot be read is heard, and written, too.
+// A task that ends while the history cannot be read is both reported directly and written to the
+// history.
 TEST_F(ForecasterOf, ATaskThatEndsBeforeTheHistoryIsReadCountsOnce) {
   const auto ended_after = [](const char* framework, Duration ran) {
     proto::EndedTask ended{.framework = FrameworkId("sort-1"), .framework_name = framework};
@@ -244,7 +245,7 @@ TEST_F(ForecasterOf, ATaskThatEndsBeforeTheHistoryIsReadCountsOnce) {
   forecaster.hear({}, {ended_after("now", seconds(8))});
   history.add({ended_after("now", seconds(8))});
   EXPECT_TRUE(net_test::run_until(loop_, [&] { return history.written() > written; }));
-  // The framework, the role and the kind of each.
+  // The framework, the role and the kind of each task.
   EXPECT_TRUE(net_test::run_until(loop_, [&] { return forecaster.kinds() >= 5; }));
   proto::LiveSnapshot live;
   live.frameworks = {{.framework = FrameworkId("f-1"), .name = "before"},

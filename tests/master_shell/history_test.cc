@@ -1,5 +1,5 @@
-// The history as a master writes and reads it: behind, in pages that go back in time, and with what
-// a crash or a full disk costs told as a gap.
+// The history as a master writes and reads it: written asynchronously, read in pages back in time,
+// with gaps for losses by a crash or a full disk.
 
 #include "master/shell/history.h"
 
@@ -19,7 +19,7 @@ using proto::TaskState;
 using store_test::FullDisk;
 using store_test::TemporaryDirectory;
 
-// A life of a history in a directory.
+// One run of a master with a history in a directory.
 struct Life {
   explicit Life(const TemporaryDirectory& in, size_t waiting_max = 20'000)
       : history(loop, {.log = {.directory = in / "history"},
@@ -28,7 +28,7 @@ struct Life {
                        .retry = milliseconds(1),
                        .waiting_max = waiting_max}) {}
 
-  // Turns the loop until it is so.
+  // Runs the loop until the condition holds.
   template <class IsSo>
   void until(IsSo is_so) {
     Timer timer(loop, [&] {
@@ -62,7 +62,7 @@ struct Life {
     EXPECT_TRUE(*found) << found->error().message();
     return *found ? **found : History::Found();
   }
-  // The ids of the tasks that are found, page by page, and a '|' between two pages.
+  // The ids of the found tasks, page by page, with '|' between pages.
   std::string names(HistoryQuery query) {
     std::string names;
     while (true) {
@@ -82,7 +82,7 @@ TEST(HistoryShell, IsReadBackwardsInPages) {
   TemporaryDirectory directory;
   Life life(directory);
   for (const char* task : {"t1", "t2", "t3", "t4", "t5"}) life.ended(task);
-  life.write_all(6);  // With the beginning of this life.
+  life.write_all(6);  // with the entry for the begin of this run
   EXPECT_EQ(life.names({}), "t5 t4 t3 t2 t1 ");
   EXPECT_EQ(life.names({.limit = 2}), "t5 t4 | t3 t2 | t1 ");
 }
@@ -102,7 +102,7 @@ TEST(HistoryShell, FindsWhatIsAskedFor) {
   EXPECT_EQ(life.names({.task = "f-1-1/b"}), "b2 b1 ");
   EXPECT_EQ(life.names({.state = TaskState::kFailed}), "a2 ");
   EXPECT_EQ(life.names({.framework = "sort", .limit = 1}),
-            "b2 | b1 | a2 | a1 | ");  // The beginning.
+            "b2 | b1 | a2 | a1 | ");  // the last page reaches the begin of the history
   EXPECT_EQ(life.names({.framework = "f-1-1"}), "b2 b1 a2 a1 ");
   EXPECT_EQ(life.names({.framework = "f-1"}), "");
   EXPECT_EQ(life.names({.since = life.loop.now() + hours(1)}), "");
@@ -154,7 +154,7 @@ TEST(HistoryShell, TellsTheEndOfALifeThatWasKilledAsAGap) {
   EXPECT_EQ(second.names({}), "t2 t1 ");
   const auto gaps = second.read({}).page.gaps;
   ASSERT_EQ(gaps.size(), 1u);
-  EXPECT_GT(gaps[0].from, last - seconds(1));  // Clocks of files are coarse.
+  EXPECT_GT(gaps[0].from, last - seconds(1));  // file times are coarse
   EXPECT_GE(gaps[0].until, gaps[0].from);
   EXPECT_EQ(gaps[0].lost, 0u);
 }
@@ -209,7 +209,7 @@ TEST(HistoryShell, SkipsWhatIsDamagedAndSaysHowMuch) {
   EXPECT_GT(second.read({}).page.damaged_bytes, 0);
 }
 
-// Another master led meanwhile: what this one may have lost ended then.
+// Another master led meanwhile: this master's gap ends when that lead began.
 TEST(HistoryShell, AGapEndsWhenTheNextMasterLed) {
   TemporaryDirectory directory;
   {
@@ -256,7 +256,7 @@ TEST(HistoryShell, OfAMasterThatLeadsNoLongerIsReadWithoutBeginningALife) {
     for (const char* task : {"t1", "t2", "t3"}) killed.ended(task);
     killed.write_all(4);
   }
-  // The second time nothing has been touched by the first: the gap begins with the last entry.
+  // The first read has changed no file, so the gap begins with the last entry both times.
   const auto changed = std::filesystem::last_write_time(directory / "history/000000000001.log");
   for (int i = 0; i < 2; ++i) {
     const FoundHistory newest = read_past(directory, {.limit = 2});
@@ -274,7 +274,7 @@ TEST(HistoryShell, OfAMasterThatLeadsNoLongerIsReadWithoutBeginningALife) {
     Life next(directory);
     next.history.finish({proto::LifeEnded{.at = next.loop.now()}});
   }
-  EXPECT_EQ(read_past(directory, {}).page.gaps.size(), 1u);  // The one that was written.
+  EXPECT_EQ(read_past(directory, {}).page.gaps.size(), 1u);  // the gap that was written
 }
 
 }  // namespace

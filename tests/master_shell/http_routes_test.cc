@@ -1,4 +1,4 @@
-// Requests over HTTP as calls of the route table, without a master.
+// HTTP requests converted to calls of the route table, without a master.
 
 #include "master/shell/http_routes.h"
 
@@ -32,7 +32,7 @@ HttpRequest post(std::string path, std::string body, std::string type = "applica
           .body = std::move(body)};
 }
 
-// The status of the refusal; 0: it may be carried out.
+// The status of the refusal; 0 if the call is accepted.
 int status_of(const HttpRequest& request) {
   const auto found = http_call(request);
   const auto* reply = std::get_if<HttpReply>(&found);
@@ -173,7 +173,7 @@ TEST(HttpRoutes, QueryAndBodyAreTheArgumentsOfTheCall) {
   EXPECT_EQ(waiting.arguments, "{}");
 }
 
-// Servers wait as long as that call does.
+// The maximum wait is that of the servers call.
 TEST(HttpRoutes, ServersAreWaitedForAMinuteAtMost) {
   const HttpCall call = call_of(get("/v1/services", {{"wait", "2m"}}));
   const auto query = proto::parse_servers_query(call.arguments);
@@ -181,7 +181,7 @@ TEST(HttpRoutes, ServersAreWaitedForAMinuteAtMost) {
   EXPECT_THAT(query.error().message(), HasSubstr("wait: must be from 0s to 1m, not 2m"));
 }
 
-// Shapes are made from what parses: each member that a parser takes is one of the shape.
+// The known members of a body come from its parser, so both always agree.
 TEST(Arguments, UnknownMembersOfABodyAreRefusedWithTheNearest) {
   for (const Route& route : routes()) {
     if (route.change == nullptr) continue;

@@ -18,7 +18,7 @@ Inbox::Item frame_of(const std::string& user, uint64_t peer, size_t bytes = 8) {
           .frame = ReceivedFrame::copy_of(std::vector<std::byte>(bytes))};
 }
 
-// The users in the order in which they are served, each for as long as `cost` says.
+// The users in the order in which they are served; `cost` is the time for a frame.
 template <class Cost>
 std::string served(Inbox& inbox, size_t count, Cost cost) {
   std::string users;
@@ -56,7 +56,7 @@ TEST(Inbox, TwoFloodsShareTheTimeWhateverTheirFramesCost) {
   EXPECT_EQ(std::count(users.begin(), users.end(), 'a'), 20);
 }
 
-// A user that waits now and then has saved nothing up for later.
+// A user that is sometimes idle does not save up time for later.
 TEST(Inbox, TimeThatAUserDidNotUseIsNotSavedUp) {
   Inbox inbox;
   for (int i = 0; i < 100; ++i) inbox.add(frame_of("a", 1), kNow);
@@ -100,7 +100,7 @@ TEST(Inbox, OneUserMayLetSoMuchWaitAndNoMore) {
   EXPECT_TRUE(inbox.has_room("a", 8));
 }
 
-// Frames of a paced user: each costs a millisecond of the loop, for ten seconds.
+// Frames of a paced user: each takes a millisecond of loop time, for ten seconds.
 class Paced : public testing::Test {
  protected:
   static Inbox::Item frame_of_flood() {
@@ -108,7 +108,7 @@ class Paced : public testing::Test {
     item.is_paced = true;
     return item;
   }
-  // How long the loop was busy with them; it sleeps while none may be served.
+  // The loop's busy time for these frames; it sleeps while none may be served.
   static Duration busy(Inbox& inbox, Duration time, const Inbox::Effort& each) {
     Duration busy;
     for (Time now = kNow; now < kNow + time;) {
@@ -141,7 +141,7 @@ TEST_F(Paced, AUserThatLaunchesTasksHasTheLoopForItself) {
   EXPECT_GE(busy(inbox, seconds(10), {.time = milliseconds(1), .tasks = 20}), seconds(10));
 }
 
-// In between it waits, but nobody else does.
+// During a pause, only this user waits.
 TEST_F(Paced, OthersAreServedWhileAUserPauses) {
   Inbox inbox;
   for (int i = 0; i < 1'000; ++i) inbox.add(frame_of_flood(), kNow);
@@ -156,7 +156,7 @@ TEST_F(Paced, OthersAreServedWhileAUserPauses) {
   ASSERT_TRUE(inbox.take(later).has_value());
 }
 
-// What a user did without waiting in the queue counts as well.
+// Work that was done without waiting in the queue counts too.
 TEST_F(Paced, WhatWasServedAtOnceIsCharged) {
   Inbox inbox;
   EXPECT_TRUE(inbox.may_serve("flood", kNow));
@@ -167,7 +167,7 @@ TEST_F(Paced, WhatWasServedAtOnceIsCharged) {
   EXPECT_TRUE(inbox.may_serve("flood", kNow));
 }
 
-// A disk or a machine that stood still for a minute is not this user's work.
+// If a disk or the machine hangs for a minute, that is not the user's work.
 TEST_F(Paced, OneFrameIsAtMostASecondsPause) {
   Inbox inbox;
   inbox.served("a1", {.time = kLoopTimeAtOnce}, kNow);

@@ -70,7 +70,7 @@ TEST(KeptAnswers, WhatMayBeTriedAgainIsNotKept) {
   }
 }
 
-// What is tried again and again with new keys leaves nothing behind.
+// Repeated attempts with new keys leave nothing behind.
 TEST(KeptAnswers, WhatIsNotKeptTakesNoRoom) {
   KeptAnswers answers;
   Told told;
@@ -101,7 +101,7 @@ TEST(KeptAnswers, AUserHasATenthOfTheKeysAndOfTheBytes) {
     answers.finish(name, {.body = body});
   }
   EXPECT_FALSE(answers.begin({.user = "bob", .key = "l"}, "x", kStart, told.tell()));
-  // All of it is given back when the time is over.
+  // All of the room is free again after the timeout.
   EXPECT_TRUE(
       answers.begin({.user = "ada", .key = "later"}, "x", kStart + minutes(20), told.tell()));
   EXPECT_TRUE(

@@ -1,4 +1,4 @@
-// On whose behalf connections act, by where they come from.
+// The principal of a connection, by its origin.
 
 #include "master/shell/peer_principals.h"
 
@@ -40,7 +40,7 @@ TEST(PeerPrincipals, TheKernelNamesTheUserOfAUnixSocket) {
   EXPECT_FALSE(by->is_unproven);
 }
 
-TEST(PeerPrincipals, APeerOfThisMachineIsTakenForItsUserOnlyIfNobodyIsServedByKeys) {
+TEST(PeerPrincipals, LocalTcpPeerIsThisUserOnlyWithoutKeys) {
   Scenario open;
   open.comes({.host = "127.0.0.1"});
   const PrincipalPtr by = open.principals.of(kPeer);
@@ -79,7 +79,7 @@ TEST(PeerPrincipals, AKeyThatIsKnownLaterCountsFromThenOn) {
   EXPECT_EQ(by->user, "ada");
 }
 
-// A connection is looked up once; so it must end with its key.
+// A connection's principal is looked up only once; so the connection must end with its key.
 TEST(PeerPrincipals, ARevokedKeyNamesTheConnectionsThatCameWithIt) {
   Scenario s;
   s.registry[key('a')] = {.key = key('a'), .name = "ada"};

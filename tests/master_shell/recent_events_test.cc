@@ -1,4 +1,4 @@
-// The newest events in memory: how many are kept, and from which place they can be read.
+// The newest events in memory: how many are kept, and from which place on they can be read.
 
 #include "master/shell/recent_events.h"
 
@@ -48,7 +48,7 @@ TEST(RecentEvents, AreReadFromAnyPlaceOverSeveralBlocks) {
   EXPECT_TRUE(events.is_empty());
   EXPECT_FALSE(events.has(place(1)));
   events.add(block(5, 7));
-  events.add(block(1, 0));  // nothing
+  events.add(block(1, 0));  // an empty block
   events.add(block(9, 9));  // Event 8 is missing before it.
   events.add(block(10, 11));
   EXPECT_EQ(events.last(), place(11));
@@ -77,7 +77,7 @@ TEST(RecentEvents, KeepAsManyBytesAsTheyMayAndAtMostOneBlockMore) {
   EXPECT_FALSE(events.has(place(99)));
 }
 
-// A reader of the newest event will read the next ones, too: their lines may be made in advance.
+// A reader of the newest event will also read the next ones, so their lines can be made in advance.
 TEST(RecentEvents, SayWhetherSomebodyFollows) {
   RecentEvents events(10'000);
   EXPECT_FALSE(events.is_followed());

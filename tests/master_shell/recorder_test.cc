@@ -1,4 +1,4 @@
-// A recording whose disk refuses: what is told of its end.
+// A recording on a full disk: how its end is recorded.
 
 #include "master/shell/recorder.h"
 
@@ -16,8 +16,7 @@
 namespace proffer::master::recorder_test {
 namespace {
 
-// Otherwise a reader would take the master for one that was killed, and the time after it for time
-// without a master.
+// Otherwise a reader would assume that the master was killed, and that no master led afterwards.
 TEST(Recorder, TellsThatItsMasterWentOnOnceTheDiskTakesAWordAgain) {
   store_test::TemporaryDirectory directory;
   Loop loop;

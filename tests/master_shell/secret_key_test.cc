@@ -1,4 +1,4 @@
-// The key file of secrets, and what it encrypts.
+// The key file of secrets, and its encryption.
 
 #include "master/shell/secret_key.h"
 
@@ -86,7 +86,7 @@ TEST_F(SecretKeyFile, WhatItEncryptsIsOfOneOwnerAndNameAndIsNotChanged) {
   EXPECT_FALSE(other->open("ada", "db", sealed));
 }
 
-// The agent is not told what cannot be decrypted, and refuses the launch.
+// The agent does not get values that cannot be decrypted, and refuses the launch.
 TEST_F(SecretKeyFile, ALaunchGetsTheValuesThatCanBeDecrypted) {
   const Result<SecretKey> made = SecretKey::make(path_);
   ASSERT_TRUE(made);

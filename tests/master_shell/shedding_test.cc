@@ -1,4 +1,4 @@
-// What becomes of frames that find no room, and what that costs their user.
+// Shedding: the treatment of frames without room in the queue, and the cost for their user.
 
 #include "master/shell/shedding.h"
 
@@ -26,7 +26,7 @@ std::vector<std::byte> frame_of(proto::Message message) {
   return {frame->begin(), frame->end()};
 }
 
-// A master's side of it: what was done to peers, in its order.
+// The master's actions on peers, in order.
 struct Scenario {
   std::vector<std::string> done = {};
   bool waits_for_disk = false;
@@ -74,13 +74,13 @@ TEST(Shedding, AFrameThatIsNoCallIsKeptWhileItsUserHasRoom) {
   EXPECT_EQ(s.take(), Done());
 }
 
-// The registry may take long to hear of the end, and thousands of frames may come meanwhile.
+// The registry may learn of the end late, and thousands of frames may arrive meanwhile.
 TEST(Shedding, ASessionEndsOnceAndIsChargedOnceHoweverMuchOfItIsShed) {
   Scenario s;
   for (int i = 0; i < 5'000; ++i) EXPECT_TRUE(s.heartbeat());
   EXPECT_EQ(s.take(), (Done{kShedOnce, "end"}));
   EXPECT_EQ(s.shedding.counters(), (ShedCounters{.calls = 0, .sessions = 1}));
-  // Another session, of a peer that came again, counts again.
+  // A new session of the same peer counts again.
   s.shedding.forget(kPeer);
   EXPECT_TRUE(s.heartbeat());
   EXPECT_EQ(s.take(), (Done{kShedOnce, "end"}));
@@ -111,7 +111,7 @@ TEST(Shedding, AConnectionThatGoesOnAskingAfterItsUsersRefusalsIsCut) {
   EXPECT_EQ(s.take(), (Done{kMisused, "cut"}));
 }
 
-// Any bytes: nothing reads them.
+// Arbitrary bytes, which are never read.
 TEST(Shedding, ALargeCallEndsItsSession) {
   Scenario s;
   const auto frame = frame_of(

@@ -1,5 +1,5 @@
-// A master that stands by, and the leader that asks it what it saw: a real leader with a registry
-// of its own, and real connections.
+// A standby master, and the leader that calls it for its history: a real leader with its own
+// registry, and real connections.
 
 #include "master/shell/standby_link.h"
 
@@ -27,7 +27,7 @@ using testing::HasSubstr;
 
 MasterId id(char letter) { return MasterId(std::string(32, letter)); }
 
-// As of a master that led, and ended in order.
+// Writes the history of a master that led and ended cleanly.
 void write_history(Loop& loop, const std::string& directory,
                    const std::vector<std::string>& tasks) {
   History history(loop, {.log = {.directory = directory}, .leader = LeaderEpoch(1)});
@@ -68,7 +68,7 @@ class StandbyOf : public testing::Test {
   }
   MasterPlace place() const { return {.address = home_ / "m.sock"}; }
 
-  // Asks the leader once, on a connection of its own.
+  // Calls the leader once on a new connection.
   proto::Reply call(const std::string& method, const std::string& json = {}) {
     proto::Reply answer;
     proto::Encoder encoder;
@@ -105,7 +105,7 @@ class StandbyOf : public testing::Test {
     }
     return all;
   }
-  // Asks until it is so, each time on a new connection.
+  // Repeats the call until the condition holds, each time on a new connection.
   template <class IsSo>
   void until(IsSo is_so) {
     const Time end = loop_.now() + net_test::kDeadline;
@@ -145,10 +145,10 @@ TEST_F(StandbyOf, ALeaderIsListedAndTellsWhatItSaw) {
   until_masters("leads");
   const proto::Reply away = call("history", proto::history_query_json({.master = id('b')}));
   ASSERT_TRUE(away.error);
-  EXPECT_EQ(away.error->code, ErrorCode::kNotFound);  // It never led.
+  EXPECT_EQ(away.error->code, ErrorCode::kNotFound);  // it never led
 }
 
-// How many events of the leader the standby lacks.
+// The number of the leader's events that the standby lacks.
 TEST_F(StandbyOf, ALeaderFollowsItsEventsOnTheConnectionOnWhichItStandsBy) {
   const std::string from = proto::follow_call_json({.from = {LeaderEpoch(1), 1}});
   const proto::Reply stranger = call("follow_events", from);
@@ -161,12 +161,12 @@ TEST_F(StandbyOf, ALeaderFollowsItsEventsOnTheConnectionOnWhichItStandsBy) {
     const auto rows = proto::parse_masters_list(call("masters").json);
     return rows && rows->size() == 2 ? rows->at(1).events_behind : std::nullopt;
   };
-  // "master leads", the refusal of above, its permission, and "master stands by".
+  // The events: "master leads", the refusal above, its permission, and "master stands by".
   ASSERT_TRUE(net_test::run_until(loop_, [&] { return link.events()->written() >= 4; }));
   until([&] { return behind() == 0; });
   EXPECT_EQ(link.events()->written(), 4u);
   leader_->end();
-  // Until the standby has the last one, that this master leads no longer.
+  // Wait until the standby has the last event: the master no longer leads.
   EXPECT_TRUE(net_test::run_until(loop_, [&] { return link.events()->written() >= 5; }));
 }
 
@@ -182,7 +182,7 @@ TEST_F(StandbyOf, ALeaderThatIsStartedLaterIsFound) {
   until_masters("leads m2:5050 standby");
 }
 
-// What comes back from a standby is for the call that it answers, and from nobody else.
+// An answer of a standby belongs to one call, and is accepted only from that standby.
 class Asked : public testing::Test {
  protected:
   Asked()

@@ -1,4 +1,4 @@
-// Addresses as people write them, and how long to wait before trying again.
+// Texts of addresses, and the waits before retries.
 
 #include "net/address.h"
 
@@ -98,7 +98,7 @@ TEST(Backoff, WithinOneMachineAWaitIsAPartOfTheTimeAway) {
       EXPECT_LE(wait, std::min(kLocalBackoff.min + away / 2, seconds(1))) << to_text(away);
       away = away + wait;
     }
-    EXPECT_LT(attempts, 1'000);  // 10 minutes long, the half of a second apart at least
+    EXPECT_LT(attempts, 1'000);  // in 10 minutes, with waits of at least half a second
   }
 }
 

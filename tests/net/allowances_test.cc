@@ -33,7 +33,7 @@ TEST(Allowances, SoManyComeBackEachSecond) {
   EXPECT_LE(used, 100 * kStrangersPerSecond + kStrangersBurst);
 }
 
-// More than the burst is not held against it.
+// Use beyond the burst does not add debt.
 TEST(Allowances, OneThatHasStoppedHasAllOfItBackSoon) {
   Allowances allowances(kStrangers);
   for (int i = 0; i < 10'000; ++i) allowances.use("192.0.2.7", 1, kBegin);
@@ -59,7 +59,7 @@ TEST(Allowances, OneUseThatCountsForManyIsPaidOff) {
   EXPECT_TRUE(allowances.has_left("1000", kBegin + seconds(5)));
 }
 
-// Twenty connections that were shed at the same time count for all of them.
+// Twenty connections that were shed at the same time all count.
 TEST(Allowances, DebtsAddUpToTheMost) {
   Allowances allowances({.burst = 10, .per_second = 100, .debt_max = 300});
   for (int i = 0; i < 4; ++i) allowances.use("1000", 50, kBegin);
@@ -81,7 +81,7 @@ TEST(Allowances, WhatIsGivenBackPaysDebts) {
   EXPECT_EQ(allowances.names(), 0u);
 }
 
-// As often as it is asked, what comes back within a microsecond is not lost.
+// Fractions that return within a microsecond are not lost, however often the allowance is used.
 TEST(Allowances, ManyUsesEachMillisecondGetTheirRate) {
   Allowances allowances({.burst = 10, .per_second = 500});
   int64_t used = 0;

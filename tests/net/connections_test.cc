@@ -1,5 +1,5 @@
-// Connections from which nothing whole comes: libzmq tells nobody of them, and they would keep
-// memory and descriptors.
+// Connections that never send a complete message: libzmq does not report them, and they would
+// occupy memory and descriptors.
 
 #include <optional>
 #include <thread>
@@ -32,7 +32,7 @@ using test::kZmtpHandshakeBytes;
 using test::zmtp_frame;
 using test::zmtp_handshake;
 
-// A connection whose handshake is over: libzmq closes those that say more before.
+// A connection after its handshake: libzmq closes connections that send more before.
 Fd connect_dealer(const std::string& path) {
   Fd fd = connect_path(path);
   CHECK_EQ(zmtp_handshake().size(), kZmtpHandshakeBytes);
@@ -43,9 +43,9 @@ Fd connect_dealer(const std::string& path) {
   }
   return fd;
 }
-const std::string kPart = zmtp_frame("part", true);  // and more follows
+const std::string kPart = zmtp_frame("part", true);  // with the flag for more parts
 
-// A Router on a Unix socket, and a healthy peer to which it answers.
+// A Router on a Unix socket, and a healthy peer that gets answers.
 class Connections : public testing::Test {
  protected:
   Connections() { CHECK_EQ(::chmod(directory_.path().c_str(), 0755), 0); }
@@ -91,7 +91,7 @@ class Connections : public testing::Test {
 
 class PartsWithoutEnd : public Connections, public testing::WithParamInterface<size_t> {};
 
-// Each part takes more of libzmq's memory than it has bytes.
+// Each part takes more of libzmq's memory than its own size.
 TEST_P(PartsWithoutEnd, AreShutBeforeTheyTakeAllMemory) {
   bind({});
   for (const std::string& first : {std::string(), zmtp_frame("ok")}) {
@@ -99,14 +99,14 @@ TEST_P(PartsWithoutEnd, AreShutBeforeTheyTakeAllMemory) {
     std::thread flooder([&] {
       const Fd fd = connect_dealer(path());
       std::string part = kPart;
-      if (GetParam() > 4) {  // A long one: flags, 8 bytes of length.
+      if (GetParam() > 4) {  // a long frame: flags, then 8 bytes of length
         part = std::string("\x03") + std::string(5, '\0') + std::string("\x01\x00\x00", 3) +
                std::string(GetParam(), 'x');
       }
       std::string parts;
       while (parts.size() < 64 * 1024) parts += part;
       if (!send_all(fd, first)) return;
-      // Bounded: who is never shut fails below.
+      // A bound, so that the test fails below if the connection is never shut.
       const size_t most = GetParam() > 4 ? size_t{3} << 30 : size_t{100} << 20;
       for (size_t sent = 0; sent < most && send_all(fd, parts);) sent += parts.size();
     });
@@ -136,7 +136,7 @@ TEST_F(Connections, WithoutAMessageAreShutInTime) {
 TEST_F(Connections, WhoseMessagesAreNotReadYetStay) {
   bind({});
   may_read_ = false;
-  // Many more than libzmq reads ahead of its owner, and as large as frames may be.
+  // Many more messages than libzmq reads ahead, each of the maximum size.
   constexpr int kMessages = 2 * kReceiveQueueFrames;
   std::thread client([&] {
     const Fd fd = connect_dealer(path());
@@ -161,7 +161,7 @@ TEST_F(Connections, ThatSendPartsWithoutEndAreShutAlsoWhileNobodyReads) {
   std::thread client([&] {
     const Fd fd = connect_dealer(path());
     const std::string part = zmtp_frame(std::string(kFrameBytesMax / 2, 'x'), true);
-    // Bounded: a client that is never shut fails below.
+    // A bound, so that the test fails below if the client is never shut.
     for (int i = 0; i < 4 * kReceiveQueueFrames && send_all(fd, part); ++i) {
     }
     receive_all(fd);
@@ -184,9 +184,9 @@ TEST_F(Connections, OfOneUserAreBounded) {
       all.push_back(connect_dealer(path()));
       if (!send_all(all.back(), zmtp_frame("ok"))) _exit(98);
     }
-    // libzmq may have shaken hands with those that are shut before they are.
+    // libzmq may complete handshakes before the connections are shut.
     for (int i = 0; i < 2; ++i) receive_all(connect_path(path()));
-    // The others stay.
+    // The other connections stay open.
     for (const Fd& fd : all) {
       std::string echo = zmtp_frame("ok");
       if (recv(fd.get(), echo.data(), echo.size(), MSG_WAITALL) != ssize_t(echo.size())) _exit(97);
@@ -201,7 +201,7 @@ TEST_F(Connections, OfOneUserAreBounded) {
   EXPECT_TRUE(is_healthy());
   EXPECT_NE(told_.at(0).find("of the user 65534 was closed: its user has 3 connections already"),
             std::string::npos);
-  // They may come again when others have gone.
+  // New connections are accepted when others have gone.
   EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 1; }));
 }
 
@@ -214,7 +214,7 @@ TEST_F(Connections, ThatLeaveAnswersUnreadKeepTheirUserOutForAWhile) {
     if (setuid(kCarelessUser) != 0) _exit(99);
     const Fd first = connect_dealer(path());
     if (!send_all(first, zmtp_frame("more"))) _exit(98);
-    receive_all(first);  // To its end, without another word.
+    receive_all(first);  // without further messages until its end
     std::string byte(1, '\0');
     const Fd second = connect_path(path());
     _exit(recv(second.get(), byte.data(), 1, MSG_WAITALL) <= 0 ? 0 : 97);

@@ -1,4 +1,4 @@
-// Keys: files that hold them, and who gets through to a Router that has one.
+// Keys: their files, and which peers a Router with keys admits.
 
 #include <algorithm>
 #include <array>
@@ -87,7 +87,7 @@ TEST_F(KeyFile, ThatIsDamagedIsRefusedWithoutItsTextInTheMessage) {
 
 // --- connections ---------------------------------------------------------------------------------
 
-// A Router with a key, on TCP and on a Unix socket, that echoes what it hears.
+// A Router with a key, on TCP and on a Unix socket, that echoes frames.
 class Curve : public testing::Test {
  protected:
   Curve() {
@@ -99,7 +99,7 @@ class Curve : public testing::Test {
             .keys = ClientKeys{.own = std::move(own), .server = std::move(server)},
             .keep_connected = false};
   }
-  // The attempt ends without a session, and the server has heard nothing.
+  // The connection fails without a session, and the server gets no frame.
   std::string is_refused(Client& client) {
     EXPECT_TRUE(run_until(loop_, [&] { return !client.failures.empty(); }));
     EXPECT_EQ(client.connected, 0);
@@ -107,7 +107,7 @@ class Curve : public testing::Test {
     EXPECT_EQ(server_.socket->peers(), 0u);
     return client.failures.empty() ? "" : client.failures.front();
   }
-  // What a healthy peer gets, whatever strangers do.
+  // A healthy peer is served, in spite of strangers.
   void serves_a_known_key() {
     Client client(loop_, with(known_, master_.public_key));
     EXPECT_TRUE(run_until(loop_, [&] { return client.frames.size() == 1; }));
@@ -137,7 +137,7 @@ TEST_F(Curve, APeerWithAKnownKeyIsServedAndNamedByIt) {
   EXPECT_EQ(client.frames.at(0), "hello");
 }
 
-// As `proffer keys rotate` has put it into the file meanwhile.
+// `proffer keys rotate` has changed the file meanwhile.
 TEST_F(Curve, EachAttemptIsMadeWithTheKeysOfItsTime) {
   const KeyPair successor = make_key_pair();
   keys_.insert(successor.public_key);
@@ -164,7 +164,7 @@ TEST_F(Curve, AnUnknownKeyIsRefusedInTheHandshakeAndToldSo) {
   serves_a_known_key();
 }
 
-// One that says another's public key cannot prove it.
+// A client with another peer's public key cannot prove that it has the secret key.
 TEST_F(Curve, AnothersPublicKeyIsOfNoUseWithoutItsSecretHalf) {
   KeyPair stolen = make_key_pair();
   stolen.public_key = known_.public_key;
@@ -203,7 +203,7 @@ TEST_F(Curve, PeersThatOfferAPasswordAreRefused) {
   serves_a_known_key();
 }
 
-// A client with a key does not speak plainly to a server without one.
+// A client with keys does not connect in plain text to a server without keys.
 TEST_F(Curve, AClientWithKeysDoesNotFallBackToAPlainServer) {
   Server plain(loop_, "tcp://127.0.0.1:0");
   Dealer::Options options = with(known_, master_.public_key);
@@ -214,7 +214,7 @@ TEST_F(Curve, AClientWithKeysDoesNotFallBackToAPlainServer) {
   EXPECT_TRUE(plain.frames.empty());
 }
 
-// Bytes that are no handshake, and a handshake that is never finished.
+// Bytes that are no handshake, and a handshake that never completes.
 TEST_F(Curve, GarbageAndSilenceCostNobodyElseAnything) {
   const Fd silent = net_test::connect_tcp(server_.socket->port());
   const Fd garbage = net_test::connect_tcp(server_.socket->port());
@@ -223,7 +223,7 @@ TEST_F(Curve, GarbageAndSilenceCostNobodyElseAnything) {
   EXPECT_EQ(server_.socket->counters().malformed, 0u);
 }
 
-// They come again and again, each time with a handshake to its refusal.
+// They reconnect repeatedly, each time with a complete handshake before the refusal.
 TEST_F(Curve, AFloodOfStrangersDoesNotHoldUpAKnownPeer) {
   std::vector<std::unique_ptr<Client>> strangers;
   for (int i = 0; i < 20; ++i) {
@@ -241,8 +241,8 @@ TEST_F(Curve, AFloodOfStrangersDoesNotHoldUpAKnownPeer) {
   for (const auto& stranger : strangers) EXPECT_EQ(stranger->connected, 0);
 }
 
-// Of an address with too many unknown keys no further connection is taken: what a stranger costs
-// before its key is known is paid a few times a second. (Of another address than the other tests.)
+// An address with too many unknown keys gets no more connections: a handshake costs CPU time, and
+// is allowed a few times per second. (The address differs from those of other tests.)
 TEST_F(Curve, AnAddressOfStrangersIsKeptOutAfterSomeHandshakes) {
   const std::string port = text(server_.socket->port());
   std::vector<std::unique_ptr<Client>> strangers;
@@ -257,7 +257,7 @@ TEST_F(Curve, AnAddressOfStrangersIsKeptOutAfterSomeHandshakes) {
   ASSERT_TRUE(run_until(
       loop_, [&] { return server_.socket->counters().connections_refused.of_strangers > 200; }));
   const int64_t seconds_taken = (loop_.now() - begun).millis() / 1'000 + 1;
-  // Each was in one handshake at most when the last was counted.
+  // Each client had at most one unfinished handshake when the last one was counted.
   EXPECT_LE(asked_.size(), kStrangersBurst + kStrangersPerSecond * seconds_taken + 20);
   serves_a_known_key();
 }
@@ -269,10 +269,10 @@ TEST_F(Curve, WhoDoesNotFinishTheHandshakeIsShut) {
                                            .may_connect = [](const PublicKey&) { return true; },
                                            .handshake_max = milliseconds(200)}});
   const Fd silent = net_test::connect_tcp(server.socket->port());
-  // libzmq by itself waits half a minute.
+  // libzmq's own timeout is half a minute.
   const timeval timeout{9, 0};
   setsockopt(silent.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  // Its greeting, and then the end.
+  // It gets only the greeting before the end.
   EXPECT_LE(net_test::receive_all(silent).size(), 64u);
   char more = 0;
   EXPECT_EQ(recv(silent.get(), &more, 1, MSG_DONTWAIT), 0);
@@ -289,13 +289,13 @@ TEST_F(Curve, UnixSocketsOfTheSameRouterNeedNoKey) {
   EXPECT_EQ(server_.socket->key_of(peer), PublicKey());
   EXPECT_TRUE(asked_.empty());
 
-  // And TCP still does, also after it.
+  // TCP still needs keys, also afterwards.
   Client plain(loop_, {.endpoint = tcp_, .keep_connected = false});
   ASSERT_TRUE(run_until(loop_, [&] { return !plain.failures.empty(); }));
   EXPECT_EQ(server_.frames.size(), 1u);
 }
 
-// Each has its own key and its own list.
+// Each has its own key and its own list of peers.
 TEST_F(Curve, TwoRoutersOfOneLoopAskForTheirOwnPeers) {
   const KeyPair other_master = make_key_pair();
   const KeyPair other_known = make_key_pair();
@@ -315,8 +315,8 @@ TEST_F(Curve, TwoRoutersOfOneLoopAskForTheirOwnPeers) {
   EXPECT_TRUE(server_.frames.empty());
 }
 
-// What follows when a key is revoked: its connection ends though the peer says nothing, and it does
-// not get in again.
+// As when a key is revoked: its connection ends although the peer sends nothing, and the peer
+// cannot reconnect.
 TEST_F(Curve, ADroppedPeerThatStaysSilentLosesItsConnection) {
   Client client(loop_, with(known_, master_.public_key));
   ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 1; }));
@@ -334,7 +334,7 @@ TEST_F(Curve, ADroppedPeerThatStaysSilentLosesItsConnection) {
   EXPECT_EQ(server_.frames.size(), 1u);
 }
 
-// The handler of authentication goes with the last Router that needs it, and comes again.
+// The authentication handler ends with the last Router that needs it, and is created again.
 TEST_F(Curve, RoutersWithKeysMayComeAndGoInOneLoop) {
   server_.socket.reset();
   for (int i = 0; i < 20; ++i) {

@@ -1,4 +1,4 @@
-// A token opens what it says, until the time that it says, for those who have its key.
+// A token gives access to its files until its deadline, to holders of its key.
 
 #include "net/file_token.h"
 
@@ -58,7 +58,8 @@ TEST(FileToken, IsOverAtItsTime) {
   const Result<FileToken> over = unseal(sealed, kKey, end);
   ASSERT_FALSE(over);
   EXPECT_NE(over.error().message().find("has expired"), std::string::npos);
-  // One that would be good for longer than any is made, though it has the key.
+  // A token with a longer validity than any valid one is refused, although it was made with the
+  // key.
   EXPECT_FALSE(unseal(sealed, kKey, kNow - minutes(2)));
 }
 

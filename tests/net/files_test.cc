@@ -73,7 +73,7 @@ TEST(Files, OutsideTheRootAreNeverOpened) {
       {"loop", ErrorCode::kPermissionDenied},
       {"nothing", ErrorCode::kNotFound},
       {"stdout/below", ErrorCode::kNotFound},
-      {"%2e%2e/outside/secret", ErrorCode::kNotFound},  // Decoding is done once, elsewhere.
+      {"%2e%2e/outside/secret", ErrorCode::kNotFound},  // decoding happens once, elsewhere
   };
   for (const auto& row : rows) {
     const Result<OpenFile> file = open_confined(*open_root(tree.root), row.path);
@@ -109,7 +109,7 @@ TEST(Files, LinksThatGoUpAndDownStayInside) {
     ASSERT_FALSE(file) << path;
     EXPECT_EQ(file.error().code(), ErrorCode::kPermissionDenied) << path;
   }
-  // Whatever its path leads to meanwhile.
+  // Even if the root's path leads elsewhere meanwhile.
   fs::rename(tree.root, tree.dir.path() / "moved");
   fs::create_symlink("outside", tree.root);
   EXPECT_TRUE(open_confined(root, "stdout"));
@@ -132,7 +132,7 @@ TEST(Files, LinksThatCostTooMuchAreRefused) {
   EXPECT_EQ(file.error().code(), ErrorCode::kPermissionDenied);
 }
 
-// Who may not read a file may still give it a name in his own directory.
+// A user without read access to a file may still link it into their own directory.
 TEST(Files, HardLinksToWhatIsAnothersAreRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory to another user";
   const Tree tree;

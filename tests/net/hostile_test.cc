@@ -1,4 +1,5 @@
-// Nonsense on the message port: it is counted and ended, and healthy peers notice nothing.
+// Garbage on the message port: it is counted and its connection is closed; healthy peers are not
+// affected.
 
 #include <vector>
 
@@ -22,7 +23,7 @@ using net_test::run_until;
 using net_test::send_all;
 using net_test::text_of;
 
-// A Router whose owner takes frames that begin with "ok" and drops everybody else, as a codec
+// A Router whose owner accepts frames that begin with "ok" and drops all other peers, as a codec
 // would, and one healthy peer that plays ping-pong with it.
 class Hostile : public testing::Test {
  protected:
@@ -92,18 +93,18 @@ TEST_F(Hostile, RandomBytesAreEnded) {
   EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 1; }));
 }
 
-// ZMTP 1.0: a length, flags, and the peer's name, here an empty one.
+// ZMTP 1.0: a length, flags, and the peer's name, which is empty here.
 TEST_F(Hostile, PeersOfOldProtocolsAreShut) {
   const Fd client = connect_tcp(router_->port());
   ASSERT_GE(client.get(), 0);
   ASSERT_TRUE(send_all(client, std::string_view("\x01\x00\x03\x00ok", 6)));
-  receive_all(client);  // what libzmq greets with, and the end of the connection
+  receive_all(client);  // libzmq's greeting, and the end of the connection
   EXPECT_EQ(refused_, 0);
   EXPECT_TRUE(is_healthy());
 }
 
-// What is no ZMTP looks like ZMTP 1 to libzmq, which aborted the process if the socket was closed
-// in the middle of such a handshake.
+// libzmq takes bytes that are no ZMTP for ZMTP 1, and aborted the process if the socket was closed
+// during such a handshake.
 TEST(HostileEnd, ARouterMayEndWhileItIsBeingSentNoise) {
   Loop loop;
   Prng random(4712);
@@ -150,7 +151,7 @@ TEST_F(Hostile, AMultipartFloodOfOnePeerIsDroppedAsItComes) {
   const int none = 0;
   zmq_setsockopt(raw, ZMQ_LINGER, &none, sizeof none);
   ASSERT_EQ(zmq_connect(raw, router_->endpoint().c_str()), 0);
-  // Whole messages of 50 parts each; the connection is shut at the first that is seen.
+  // Complete messages of 50 parts each; the connection is shut at the first one that arrives.
   for (int message = 0; message < 500; ++message) {
     for (int i = 0; i < 50; ++i) {
       if (zmq_send(raw, "part", 4, (i < 49 ? ZMQ_SNDMORE : 0) | ZMQ_DONTWAIT) < 0) break;

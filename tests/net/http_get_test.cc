@@ -1,4 +1,4 @@
-// A client's side of HTTP: answers in any pieces, and servers that misbehave.
+// An HTTP client: answers in any pieces, and misbehaving servers.
 
 #include "net/http_get.h"
 
@@ -116,7 +116,7 @@ Fd listen_at(const std::string& path) {
   return fd;
 }
 
-// Answers one request with `answer` and closes; what it was asked is the future's.
+// Answers one request with `answer` and closes the connection; the future gets the request.
 class OneAnswer {
  public:
   OneAnswer(const std::string& path, std::string answer) : listening_(listen_at(path)) {
@@ -162,7 +162,7 @@ TEST(HttpGet, TellsWhatWentWrong) {
     CHECK(!answer);
     return answer.error();
   };
-  const auto closed = net_test::reserve_port();  // bound, but nobody listens
+  const auto closed = net_test::reserve_port();  // bound, without a listener
   EXPECT_EQ(get(path).code(), ErrorCode::kUnavailable);
   EXPECT_EQ(get("no address").code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(get(text("127.0.0.1:", closed.second)).code(), ErrorCode::kUnavailable);

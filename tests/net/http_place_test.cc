@@ -1,4 +1,4 @@
-// What a client is told of where an agent is may come from another machine.
+// An agent's address for clients may come from another machine, so it is not trusted.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace proffer {
 namespace {
 
-// A server of this machine hears nothing of it, not even that somebody connects.
+// A server on this machine gets no token and not even a connection.
 TEST(HttpPlace, APinOrATokenGoesToNoUnixSocket) {
   const net_test::TempDir folder;
   const std::string path = folder.path() / "docker.sock";

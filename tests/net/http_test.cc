@@ -1,4 +1,4 @@
-// The HTTP server as plain sockets see it.
+// The HTTP server, tested with plain sockets.
 
 #include <atomic>
 #include <optional>
@@ -79,7 +79,7 @@ class Http : public testing::Test {
     responder.respond_text(404, "nothing here\n");
   }
 
-  // The whole answer to one request, while the loop turns.
+  // The complete answer to one request, while the loop runs.
   std::string ask(const std::string& request) {
     std::string answer;
     bool done = false;
@@ -105,7 +105,7 @@ class Http : public testing::Test {
     return answer.size() < 12 ? 0 : std::stoi(answer.substr(9, 3));
   }
 
-  // Of a request that waits ten seconds at most; 0: no answer.
+  // The status of the answer within ten seconds; 0 if there is none.
   int answer_in_time(const std::string& target) {
     const Fd fd = connect_tcp(server_->port());
     send_all(fd, text("GET ", target, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
@@ -114,7 +114,7 @@ class Http : public testing::Test {
         loop_, [&] { return has_ended(fd, &answer); }, seconds(10));
     return status_of(answer);
   }
-  // Whether the other end has closed, without waiting; what came before goes to `all`.
+  // Whether the other end has closed, without waiting; received bytes are added to `all`.
   static bool has_ended(const Fd& fd, std::string* all = nullptr) {
     char buffer[4096];
     while (true) {
@@ -179,7 +179,7 @@ TEST_F(Http, RefusesOtherMethodsLargeBodiesAndBrokenTargets) {
   EXPECT_EQ(body_of(get("/healthz")), "ok\n");
 }
 
-// A browser says for whom it asks, and for whose page.
+// A browser sends the host that it contacts, and the origin of the page.
 TEST_F(Http, AnswersNoPageOfAStranger) {
   const struct {
     const char* headers;
@@ -190,7 +190,7 @@ TEST_F(Http, AnswersNoPageOfAStranger) {
       {"Host: 127.0.0.1:1\r\n", 200},
       {"Host: 127.8.9.1\r\n", 200},
       {"Host: [::1]:5080\r\n", 200},
-      {"Host: x:5080\r\n", 200},  // as a flag says
+      {"Host: x:5080\r\n", 200},  // permitted by a flag
       {"Host: localhost:5080\r\nOrigin: http://localhost:5080\r\n", 200},
       {"Host: x\r\nOrigin: https://X\r\n", 200},
       {"Host: evil.example\r\n", 421},
@@ -221,7 +221,7 @@ TEST_F(Http, AnswersNoPageOfAStranger) {
     }
   }
   EXPECT_EQ(asked_, allowed);
-  // Nor files. Old tools name no host.
+  // Files have the same check. Old tools send no Host header.
   EXPECT_EQ(status_of(ask("GET /files/task/stdout HTTP/1.1\r\nHost: evil\r\n"
                           "Connection: close\r\n\r\n")),
             421);
@@ -290,7 +290,7 @@ TEST_F(Http, ManyConnectionsAtOnce) {
   for (const Fd& fd : clients) EXPECT_EQ(body_of(receive_all(fd)), "ok\n");
 }
 
-// Also one that always sends a little more.
+// A client that sends bytes slowly is also disconnected.
 TEST_F(Http, WhoDoesNotSendHisRequestInTimeIsNotWaitedFor) {
   server_.reset();
   options_.request_max = milliseconds(200);
@@ -311,7 +311,7 @@ TEST_F(Http, WhoDoesNotSendHisRequestInTimeIsNotWaitedFor) {
   }
   EXPECT_EQ(asked_, 0);
   EXPECT_EQ(body_of(get("/healthz")), "ok\n");
-  // What waits for our answer is in time.
+  // The time that a client waits for the server's answer does not count.
   Timer answerer(loop_, [&] { later_.at(0).respond_text(200, "at last"); });
   answerer.arm(loop_.now() + milliseconds(600));
   EXPECT_EQ(body_of(get("/later")), "at last");
@@ -357,7 +357,7 @@ TEST_F(Http, FollowersAndStreamsLeaveRoomForShortRequests) {
   EXPECT_EQ(answer_in_time("/stream"), 503);
   ASSERT_TRUE(stream_.has_value());
   EXPECT_TRUE(stream_->is_closed());
-  // One goes, another may come.
+  // When a follower leaves, another one is accepted.
   followers.erase(followers.begin(), followers.begin() + 2);
   ASSERT_TRUE(run_until(loop_, [&] {
     const Fd fd = connect_tcp(server_->port());
@@ -379,7 +379,8 @@ TEST_F(Http, StreamsWithBackpressureUntilFinished) {
   size_t written = 0;
   int rooms = 0;
   stream_->on_writable([&] { ++rooms; });
-  // What the loop writes in one go is bounded; when there is room again it is told.
+  // The amount that the loop writes at once is bounded; the handler is called when there is room
+  // again.
   for (int round = 1; round <= 3; ++round) {
     size_t in_one_go = 0;
     while (stream_->write(block)) in_one_go += block.size();
@@ -409,7 +410,7 @@ TEST_F(Http, TellsAStreamWhoseReaderHasGone) {
 }
 
 TEST_F(Http, ServesFilesWithoutTheLoop) {
-  // The loop does not turn here: all is done by the server's own threads.
+  // The loop does not run here: the server's own threads do all the work.
   const auto fetch = [&](const std::string& target, const std::string& headers = "") {
     const Fd fd = connect_tcp(server_->port());
     send_all(
@@ -496,7 +497,7 @@ TEST_F(Http, FollowsAGrowingFileToItsEnd) {
   EXPECT_TRUE(wait_for("last words\r\n0\r\n\r\n"));
 }
 
-// As an agent leaves it of a task that says too much.
+// As an agent leaves the output file of a task that wrote too much.
 TEST_F(Http, WhatIsNotKeptOfAnOutputIsPassedOver) {
   constexpr off_t kBytes = off_t{1} << 20;
   const std::string kept(kBytes / 2, 'k');
@@ -516,7 +517,7 @@ TEST_F(Http, WhatIsNotKeptOfAnOutputIsPassedOver) {
             std::string::npos);
   EXPECT_EQ(body_of(get("/files/task/stdout", "Range: bytes=0-1\r\n")), std::string(2, '\0'));
 
-  // A file system without holes: the file begins anew.
+  // On a file system without holes, the file is truncated instead.
   is_growing_ = true;
   std::string answer;
   const Fd fd = connect_tcp(server_->port());
@@ -575,7 +576,7 @@ TEST_F(Http, APortInUseIsRefusedWithAReason) {
     options.address = {beyond, 0};
     EXPECT_EQ(HttpServer::listen(loop_, options).error().code(), ErrorCode::kUnsupported) << beyond;
   }
-  // The port is free at once when the server ends.
+  // The port is free as soon as the server ends.
   options.address = server_->address();
   server_.reset();
   EXPECT_TRUE(HttpServer::listen(loop_, options));

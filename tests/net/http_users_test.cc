@@ -1,4 +1,4 @@
-// Which user asks the HTTP server, and what that changes.
+// The HTTP server knows the user of a request, and applies its rights.
 
 #include <optional>
 #include <thread>
@@ -25,8 +25,7 @@ using net_test::run_until;
 using net_test::send_all;
 using net_test::TempDir;
 
-// Runs it in a thread of its own, which is that user; the others of this process are not. Needs
-// root.
+// Runs `what` as this user, in a thread of its own; other threads keep their user. Needs root.
 void as_user(uint32_t uid, const std::function<void()>& what) {
   std::thread([&] {
     CHECK_EQ(syscall(SYS_setgroups, 0, nullptr), 0);
@@ -68,7 +67,7 @@ class HttpUsers : public testing::Test {
   }
   std::string socket_path() const { return dir_.path() / "http.sock"; }
 
-  // The whole answer, while the loop turns.
+  // The complete answer, while the loop runs.
   std::string get(const std::string& target, const std::string& headers = "",
                   std::optional<uint32_t> uid = {}) {
     std::string answer;
@@ -122,7 +121,7 @@ TEST_F(HttpUsers, NothingButASocketIsReplaced) {
   EXPECT_EQ(refused.error().code(), ErrorCode::kFailedPrecondition);
   fs::remove(socket_path());
   listen_at_socket();
-  // As a process that was killed leaves it.
+  // A killed process leaves the socket file.
   const auto again = HttpServer::listen(loop_, {.address = {.socket = socket_path()}});
   EXPECT_TRUE(again);
 }
@@ -153,7 +152,7 @@ TEST_F(HttpUsers, ARefusalSaysWhoMay) {
   EXPECT_EQ(body_of(answer), "you may not\n  hint: root may\n");
 }
 
-// Only so many connections of one user: others come in.
+// One user may have only a part of all connections; others can still connect.
 TEST_F(HttpUsers, AUserHasAQuarterOfTheConnections) {
   if (geteuid() != 0) GTEST_SKIP() << "not run: only root can become another user";
   listen_at_socket(40);
@@ -170,7 +169,7 @@ TEST_F(HttpUsers, AUserHasAQuarterOfTheConnections) {
     return count;
   };
   EXPECT_TRUE(run_until(loop_, [&] { return open() == 10; })) << open();
-  // What was refused is gone, or it counts with the next one.
+  // Wait until refused connections are closed, or they count in the next step.
   const auto settled = [&] {
     return run_until(loop_, [&] { return server_->connections() == 10; });
   };
@@ -185,7 +184,7 @@ TEST_F(HttpUsers, AUserHasAQuarterOfTheConnections) {
   EXPECT_EQ(status_of(get("/who", "", kNobody)), 200);
 }
 
-// A link in a sandbox gives no more than the user of the sandbox may read.
+// A link in a sandbox gives no more access than the sandbox's user has.
 TEST_F(HttpUsers, FilesAreOpenedWithTheRightsOfAUser) {
   if (geteuid() != 0) GTEST_SKIP() << "not run: only root can be another user for a moment";
   listen_at_socket();
@@ -195,7 +194,7 @@ TEST_F(HttpUsers, FilesAreOpenedWithTheRightsOfAUser) {
   }
   ASSERT_EQ(chown((dir_.path() / "box/own").c_str(), kNobody, 0), 0);
   ASSERT_EQ(chown((dir_.path() / "box/group").c_str(), 0, kNobody), 0);
-  for (int i = 0; i < 3; ++i) {  // The server's threads are root's again each time.
+  for (int i = 0; i < 3; ++i) {  // the server's threads become root again each time
     EXPECT_EQ(status_of(get("/files/own", "", kNobody)), 200);
     EXPECT_EQ(status_of(get("/files/group", "", kNobody)), 200);
     EXPECT_EQ(status_of(get("/files/root", "", kNobody)), 403);

@@ -1,5 +1,5 @@
-// HTTP by TLS: who has the pin of the server's key talks to it and to nobody else, and who has no
-// token is told nothing.
+// HTTP over TLS: a client with the pin of the server's key accepts no other server, and a client
+// without a token gets no data.
 
 #include <atomic>
 #include <thread>
@@ -60,7 +60,7 @@ class Https : public testing::Test {
     return {
         .address = to_text(server_->address()), .pin = identity_.pin, .token = std::string(kToken)};
   }
-  // While the loop turns.
+  // Runs in another thread, while the loop runs here.
   void aside(const std::function<void()>& what) {
     std::atomic<bool> is_done = false;
     std::thread thread([&] {
@@ -182,7 +182,7 @@ TEST_F(Https, OneAddressHasAQuarterOfTheConnections) {
   listen(16);
   std::vector<Fd> strangers;
   for (int i = 0; i < 12; ++i) strangers.push_back(connect_tcp(server_->port()));
-  // What is left of the strangers' ends with their time; here all come from one address.
+  // Connections of strangers end with their timeouts; here all have the same address.
   ASSERT_TRUE(run_until(loop_, [&] { return server_->connections() <= 4; }));
   strangers.clear();
   ASSERT_TRUE(run_until(loop_, [&] { return server_->connections() == 0; }));

@@ -1,5 +1,5 @@
-// LocalServer and LocalClient: frames within one machine, sessions that begin and end, peers that
-// are lost, slow, silent or hostile.
+// LocalServer and LocalClient: frames within one machine, begins and ends of sessions, and peers
+// that are lost, slow, silent or hostile.
 
 #include <algorithm>
 #include <memory>
@@ -33,7 +33,7 @@ std::string framed(std::string_view frame) {
   return text_of(frame_header(frame.size())) + std::string(frame);
 }
 
-// A blocking connection that is not ours.
+// A plain blocking connection, without LocalClient.
 Fd connect_local(const std::string& path) {
   Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -162,7 +162,7 @@ TEST_F(Local, NoticesAKilledProcess) {
 TEST_F(Local, AClientConnectsOnceTheServerIsThere) {
   Client client(loop_,
                 {.path = path(), .backoff = {.min = milliseconds(1), .max = milliseconds(20)}});
-  EXPECT_TRUE(client.failures.empty());  // Told from the loop, not from within connect().
+  EXPECT_TRUE(client.failures.empty());  // reported from the loop, not within connect()
   ASSERT_TRUE(run_until(loop_, [&] { return client.failures.size() >= 3; }));
   EXPECT_NE(client.failures[0].find(path()), std::string::npos);
   EXPECT_EQ(client.connected, 0);
@@ -183,7 +183,7 @@ TEST_F(Local, AClientComesBackToARestartedServerAsAnotherPeer) {
   EXPECT_NE(access(path().c_str(), F_OK), 0);
   ASSERT_TRUE(run_until(loop_, [&] { return client.disconnects.size() == 1; }));
   EXPECT_FALSE(client.socket->is_connected());
-  // What a killed server left lies in the way of the next one.
+  // A killed server's socket file exists where the next server listens.
   dir_.write("s", "stale");
   Server restarted(loop_, path());
   ASSERT_TRUE(run_until(loop_, [&] { return restarted.frames.size() == 1; }));
@@ -199,7 +199,7 @@ TEST_F(Local, AResetIsAFreshSession) {
   client.socket->reset("an older epoch");
   EXPECT_FALSE(client.socket->is_connected());
   EXPECT_FALSE(client.socket->send(bytes("x")));
-  EXPECT_TRUE(client.disconnects.empty());  // Told from the loop, not from within reset().
+  EXPECT_TRUE(client.disconnects.empty());  // reported from the loop, not within reset()
   ASSERT_TRUE(
       run_until(loop_, [&] { return server.frames.size() == 2 && server.lost.size() == 1; }));
   EXPECT_EQ(client.disconnects, std::vector<std::string>{"an older epoch"});
@@ -285,7 +285,7 @@ TEST_F(Local, AClientWhoseServerDoesNotReadEndsTheSessionAtTheBound) {
   ASSERT_TRUE(run_until(loop_, [&] { return client.connected == 1; }));
   const std::string frame(64 * 1024, 'x');
   int sent = 0;
-  // No turn of the loop in between: the server cannot read.
+  // The loop does not run in between, so the server cannot read.
   while (client.socket->send(bytes(frame))) ++sent;
   EXPECT_GT(sent, 10);
   EXPECT_LT(sent, 1'000);
@@ -347,8 +347,8 @@ TEST_F(Local, PathsThatCannotBeSocketsAreRefusedWithAReason) {
 
 // --- hostile peers -----------------------------------------------------------------------------
 
-// A server whose owner echoes what begins with "ok" and drops everybody else, as a codec would, and
-// one healthy peer.
+// A server whose owner echoes frames that begin with "ok" and drops all other peers, as a codec
+// would, and one healthy peer.
 class HostileLocal : public Local {
  protected:
   void start(LocalServer::Options options = {}) {
@@ -428,7 +428,7 @@ TEST_F(HostileLocal, WhoSaysNothingIsShut) {
   ASSERT_TRUE(send_all(half, "\x10"));
   ASSERT_TRUE(run_until(loop_, [&] { return counts().silent == 2; }));
   EXPECT_EQ(net_test::receive_all(raw), "");
-  EXPECT_TRUE(server_->lost.empty());  // They never were peers.
+  EXPECT_TRUE(server_->lost.empty());  // they never were peers
 }
 
 TEST_F(HostileLocal, ConnectionsOverTheMaximumAreShut) {
@@ -447,7 +447,7 @@ TEST_F(HostileLocal, ConnectionsOverTheMaximumAreShut) {
 TEST_F(HostileLocal, AProcessOfAnotherUserIsShut) {
   start();
   if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
-  // As if the folder were open to others.
+  // As if other users could enter the directory.
   chmod(dir_.path().c_str(), 0755);
   chmod(path().c_str(), 0777);
   const pid_t child = fork();

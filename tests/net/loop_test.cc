@@ -1,5 +1,4 @@
-// The loop: when timers, deferred functions, hooks, descriptors, signals and workers have their
-// turn.
+// The event loop: the order of timers, deferred functions, hooks, descriptors, signals and workers.
 
 #include "net/loop.h"
 
@@ -66,7 +65,8 @@ TEST(Loop, CallsATimerArmedForNowInTheVeryNextTurn) {
     }
   });
   ASSERT_TRUE(run_until(loop, [&] { return turn_of_call >= 0; }));
-  EXPECT_EQ(turn_of_call, turn_of_arming);  // Counted at the turn's end: the next turn's timers.
+  // counted at the turn's end: these are the next turn's timers
+  EXPECT_EQ(turn_of_call, turn_of_arming);
 }
 
 TEST(Loop, DisarmedAndReplacedTimersStaySilent) {
@@ -265,7 +265,7 @@ TEST(Loop, AsksAPumpThatSleepsOnlyOnceItIsWoken) {
     ASSERT_TRUE(run_until(loop, [&] { return turns >= until; }));
   };
   run_turns(10);
-  EXPECT_LE(sleeper.asked, 1);  // It is added awake.
+  EXPECT_LE(sleeper.asked, 1);  // a new hook is awake
 
   sleeper.asked = 0;
   sleeper.pending = 5;

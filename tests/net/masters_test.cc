@@ -1,4 +1,4 @@
-// A Dealer that knows several masters, and their form as text. One master serves at a time.
+// A Dealer with several masters, and the text form of their list. One master serves at a time.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class SeveralMasters : public testing::Test {
   Loop loop_;
 };
 
-// Waits between rounds that a test would notice.
+// Waits between rounds that are long enough for a test to notice.
 constexpr BackoffLimits kLong{.min = seconds(100), .max = seconds(100)};
 
 TEST_F(SeveralMasters, ThatDoNotListenArePassedOverWithoutAWait) {

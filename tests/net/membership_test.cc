@@ -1,4 +1,4 @@
-// Join tokens as one line, what joining leaves behind, and where a program finds its master.
+// Join tokens as one line, the files that joining writes, and how a program finds its master.
 
 #include "net/membership.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// With folders of the test's own for what was joined and for `proffer dev`.
+// Uses directories of the test for membership files and for `proffer dev`.
 class MembershipFiles : public testing::Test {
  protected:
   MembershipFiles() {
@@ -104,7 +104,7 @@ TEST_F(MembershipFiles, ComeBackAndAreForTheirOwnerOnly) {
   }
 }
 
-// As a rotation that was killed leaves it.
+// As a killed rotation leaves it.
 TEST_F(MembershipFiles, MayHaveASuccessorOfTheirKey) {
   Membership joined = member(KeyKind::kUser);
   joined.successor = make_key_pair();
@@ -118,7 +118,7 @@ TEST_F(MembershipFiles, MayHaveASuccessorOfTheirKey) {
   EXPECT_EQ(read_membership(KeyKind::kUser).error().code(), ErrorCode::kCorruption);
 }
 
-TEST_F(MembershipFiles, KeysOfAProgramThatRunsAreThoseOfTheFileIfItIsStillOfItsCluster) {
+TEST_F(MembershipFiles, RunningProgramUsesTheKeysOfAFileOfItsOwnCluster) {
   const ClientKeys known{.own = make_key_pair(), .server = make_key_pair().public_key};
   EXPECT_EQ(current_keys(KeyKind::kUser, known), known) << "there is no file";
   Membership joined = member(KeyKind::kUser);
@@ -149,7 +149,7 @@ TEST_F(MembershipFiles, SayWhereTheMasterIsIfNobodyElseDoes) {
   write(joined);
   EXPECT_EQ(*find_masters(KeyKind::kUser, "--master", ""), joined.masters);
   EXPECT_EQ(find_masters(KeyKind::kUser, "--master", "/run/x.sock")->at(0).socket, "/run/x.sock");
-  // An agent of this machine has not joined.
+  // An agent on this machine has not joined.
   EXPECT_EQ(find_masters(KeyKind::kAgent, "--master", "")->at(0).socket, kMasterSocket);
   EXPECT_FALSE(find_masters(KeyKind::kUser, "--master", "a,host:0"));
 }
@@ -160,7 +160,7 @@ class DevCluster : public MembershipFiles {
  protected:
   std::string directory() const { return directory_.path() / text("proffer-dev-", getuid()); }
   std::string socket() const { return directory() + "/master.sock"; }
-  // Somebody listens there as long as the descriptor is held.
+  // A process listens there while the descriptor is open.
   Fd listen_at(const std::string& path) const {
     Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address = {};

@@ -1,4 +1,4 @@
-// Router and Dealer: frames both ways, sessions that begin and end, peers that are lost or slow.
+// Router and Dealer: frames in both directions, begins and ends of sessions, lost and slow peers.
 
 #include <algorithm>
 #include <optional>
@@ -30,7 +30,7 @@ using net_test::text_of;
 using Server = net_test::Server<Router>;
 using Client = net_test::Client<Dealer>;
 
-// Dealers that read slowly or send nonsense: libzmq without our rules around it.
+// Dealers that read slowly or send garbage: plain libzmq without our rules.
 struct RawDealer {
   void* socket;
   RawDealer(Loop& loop, const std::string& endpoint)
@@ -55,8 +55,8 @@ class Transport : public testing::Test {
   Loop loop_;
 };
 
-// 200 messages that take 5 ms each, all there at once, at either end: a timer does not wait a
-// second for them.
+// 200 messages arrive at once at either end, and each takes 5 ms: a timer must not wait a second
+// for them.
 TEST_F(Transport, MessagesThatTakeLongDoNotHoldTimersUp) {
   size_t received = 0;
   std::optional<size_t> received_before_timer;
@@ -86,7 +86,7 @@ TEST_F(Transport, MessagesThatTakeLongDoNotHoldTimersUp) {
   EXPECT_LT(*received_before_timer, 100u);
 }
 
-// So the work for a client that has gone need not be done.
+// So the owner can skip work for a client that has gone.
 TEST_F(Transport, FramesOfAPeerThatHasGoneAreKnownAsSuchWhileTheyAreHandled) {
   Server server(loop_, endpoint());
   size_t of_the_gone = 0;
@@ -164,7 +164,7 @@ TEST_F(Transport, NoticesAKilledProcess) {
   waitpid(child, nullptr, 0);
 }
 
-// A busy timer before each send is what swallows wake-ups if a socket is not asked in every turn.
+// A busy timer before each send can swallow wake-ups if a socket is not checked in every turn.
 TEST_F(Transport, PingPongNeverStallsUnderBusyTimers) {
   Server server(loop_, endpoint());
   server.echoes();
@@ -239,7 +239,7 @@ TEST(Messages, TheKernelSaysWhoIsAtTheOtherEndOfAUnixSocket) {
   ASSERT_TRUE(server.socket->listen("tcp://127.0.0.1:0"));
   struct stat status = {};
   ASSERT_EQ(stat(path.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0666u);  // All may connect, whatever the umask.
+  EXPECT_EQ(status.st_mode & 0777, 0666u);  // all users may connect, for any umask
 
   Client local(loop, {.endpoint = text("ipc://", path)}, "from here");
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
@@ -252,7 +252,7 @@ TEST(Messages, TheKernelSaysWhoIsAtTheOtherEndOfAUnixSocket) {
   EXPECT_EQ(server.socket->process_of(server.frames[1].first), std::nullopt);
 }
 
-// It would obey, or believe, another user of the machine.
+// Otherwise the client would obey or believe another user of the machine.
 TEST(Messages, AClientLeavesAServerOfAUserItDoesNotTrust) {
   Loop loop;
   const std::string path = text("/tmp/proffer-served-", getpid(), ".sock");
@@ -300,7 +300,7 @@ TEST(Messages, AClientComesBackToARestartedServerAsAnotherPeer) {
   server.reset();
   ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
   EXPECT_FALSE(client.socket->is_connected());
-  // libzmq closes the old listener in the background, so the port may be taken for a moment.
+  // libzmq closes the old listener in the background, so the port may be in use for a moment.
   std::vector<std::string> frames;
   std::unique_ptr<Router> restarted;
   ASSERT_TRUE(run_until(loop, [&] {
@@ -324,7 +324,7 @@ TEST(Messages, AResetIsAFreshSession) {
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
   client.socket->reset("an older epoch");
   EXPECT_FALSE(client.socket->is_connected());
-  EXPECT_TRUE(client.disconnects.empty());  // Told from the loop, not from within reset().
+  EXPECT_TRUE(client.disconnects.empty());  // reported from the loop, not within reset()
   ASSERT_TRUE(
       run_until(loop, [&] { return server.frames.size() == 2 && server.lost.size() == 1; }));
   EXPECT_EQ(client.disconnects, std::vector<std::string>{"an older epoch"});
@@ -380,7 +380,7 @@ TEST(Messages, TheLastWordsOfASessionLeaveBeforeItIsDropped) {
   EXPECT_EQ(client.frames[1], "not welcome");
 }
 
-// An agent says what tasks it has right after its registration, which may be refused.
+// An agent sends its tasks right after its registration, which may be refused.
 TEST(Messages, WhatWasOnItsWayWhenASessionEndedDoesNotShutOutItsLastWords) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0");
@@ -450,7 +450,7 @@ TEST(Messages, FramesQueuedForASlowPeerArriveInOrderOnceItReads) {
     while (true) {
       const int size = zmq_recv(slow.socket, buffer.data(), buffer.size(), ZMQ_DONTWAIT);
       if (size < 0) return received == sent;
-      if (size == 0) continue;  // A probe.
+      if (size == 0) continue;  // a probe
       EXPECT_EQ(buffer.substr(0, static_cast<size_t>(size)), text(received, padding));
       ++received;
     }
@@ -467,7 +467,7 @@ TEST(Messages, ADealerWhoseServerDoesNotReadEndsTheSessionAtTheBound) {
   ASSERT_TRUE(run_until(loop, [&] { return client.connected == 1; }));
   const std::string frame(64 * 1024, 'x');
   int sent = 0;
-  // No turn of the loop in between: the Router cannot read.
+  // The loop does not run in between, so the Router cannot read.
   while (client.socket->send(bytes(frame))) ++sent;
   EXPECT_GT(sent, 10);
   EXPECT_FALSE(client.socket->is_connected());

@@ -1,6 +1,6 @@
 #pragma once
 
-// Servers and clients of any transport that note what happens.
+// Servers and clients of any transport that record events.
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace proffer::net_test {
 
-// Of Router and LocalServer.
+// A server that uses Router or LocalServer.
 template <class Socket>
 struct Server {
   std::vector<std::pair<PeerId, std::string>> frames;
@@ -42,7 +42,7 @@ struct Server {
   }
 };
 
-// Of Dealer and LocalClient.
+// A client that uses Dealer or LocalClient.
 template <class Socket>
 struct Client {
   int connected = 0;

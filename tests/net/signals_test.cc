@@ -1,5 +1,5 @@
-// Signals come often where tasks are run (SIGCHLD), and may cut any call into libzmq short. Found
-// by ten thousand tasks on one agent: its process ended in a CHECK.
+// Signals are frequent where tasks run (SIGCHLD), and may interrupt any call of libzmq. With ten
+// thousand tasks on one agent, its process failed a CHECK.
 
 #include <csignal>
 
@@ -16,7 +16,7 @@ namespace {
 using net_test::bytes;
 using net_test::run_until;
 
-// A signal each 30 microseconds or so, handled and forgotten.
+// Sends a signal about every 30 microseconds; its handler does nothing.
 class StormOfSignals {
  public:
   StormOfSignals() {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of net share: waiting with a deadline, bytes, and plain blocking sockets as
-// clients that are not ours.
+// Common code of the net tests: waiting with a deadline, bytes, and plain blocking sockets as
+// foreign clients.
 
 #include <cerrno>
 #include <filesystem>
@@ -27,16 +27,16 @@
 
 namespace proffer::net_test {
 
-// Generous, for a loaded machine: only a failing test ever waits so long.
+// Long, for a loaded machine: only a failing test ever waits that long.
 inline constexpr Duration kDeadline = seconds(60);
 
-// Users of the tests. An allowance of arrivals (net/allowances.h) is one user's in the whole
-// process, so a test that uses one up takes a user of its own.
+// Users of the tests. An allowance of arrivals (net/allowances.h) is per user and process, so a
+// test that uses one up needs its own user.
 inline constexpr uid_t kNobody = 65'534;
 inline constexpr uid_t kCarelessUser = 65'533;
 inline constexpr uid_t kOtherUser = 65'532;
 
-// Turns the loop until `done` holds; false at the deadline.
+// Runs the loop until `done` holds; false at the deadline.
 inline bool run_until(Loop& loop, const std::function<bool()>& done, Duration max = kDeadline) {
   bool reached = false;
   const Time end = loop.now() + max;
@@ -45,7 +45,7 @@ inline bool run_until(Loop& loop, const std::function<bool()>& done, Duration ma
     if (reached || loop.now() >= end) loop.stop();
   };
   const TurnHook hook(loop, look);
-  // What other threads change makes no turn of its own.
+  // A change by another thread does not wake the loop, so a timer does.
   std::unique_ptr<Timer> again;
   again = std::make_unique<Timer>(loop, [&] { again->arm(loop.now() + milliseconds(5)); });
   again->arm(loop.now());
@@ -53,7 +53,7 @@ inline bool run_until(Loop& loop, const std::function<bool()>& done, Duration ma
   return reached;
 }
 
-// Turns for a while, for what must not happen.
+// Runs the loop for a while, to show that nothing happens.
 inline void run_for(Loop& loop, Duration span) {
   run_until(
       loop, [] { return false; }, span);
@@ -77,7 +77,7 @@ inline Fd connect_tcp(uint16_t port) {
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   while (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    if (errno == EISCONN) break;  // Of the call that a signal cut short.
+    if (errno == EISCONN) break;  // by the call that a signal interrupted
     if (errno != EINTR && errno != EALREADY) return Fd();
   }
   return fd;
@@ -97,7 +97,7 @@ inline Fd connect_path(const std::string& path) {
   return fd;
 }
 
-// A port on which nobody listens, and nobody else can while the descriptor is open.
+// A port that is bound but not listened on, so that no other process can listen on it.
 inline std::pair<Fd, uint16_t> reserve_port() {
   Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -120,7 +120,7 @@ inline bool send_all(const Fd& fd, std::string_view text) {
   return true;
 }
 
-// Everything until the other end closes.
+// All bytes until the other end closes.
 inline std::string receive_all(const Fd& fd) {
   std::string all;
   char buffer[16 * 1024];
@@ -132,7 +132,7 @@ inline std::string receive_all(const Fd& fd) {
   }
 }
 
-// Until `all` contains `wanted`, or the other end closes.
+// Reads until `all` contains `wanted`, or the other end closes.
 inline bool receive_until(const Fd& fd, std::string& all, std::string_view wanted) {
   char buffer[16 * 1024];
   while (all.find(wanted) == std::string::npos) {

@@ -1,6 +1,5 @@
-// Each fault, injected into real processes and watched by a real Prometheus with the shipped rules,
-// raises its alert and no other. A few of them run in ./test, all of them in ./test --long
-// (PROFFER_ALL_FAULTS=1).
+// Faults in real processes, with a real Prometheus and the shipped rules: each fault raises its
+// alert and no other. ./test runs a few of them, ./test --long all of them (PROFFER_ALL_FAULTS=1).
 
 #include <csignal>
 #include <cstdlib>
@@ -41,10 +40,10 @@ TEST(AlertRules, AreThoseThatPrometheusTakesAndTheirOwnTestsPass) {
   EXPECT_EQ(config.code, 0) << config.out << config.err;
 }
 
-// So many times the rules are evaluated before a fault, and after its alert has fired.
+// The number of rule evaluations before a fault, and after its alert has fired.
 constexpr int kLookFor = 18;
 
-// A master, agents and a Prometheus of their own.
+// A master, agents and a Prometheus for one test.
 class Watched : public testing::Test {
  protected:
   void start_master(const Words& more = {}) {
@@ -74,7 +73,7 @@ class Watched : public testing::Test {
     ASSERT_TRUE(prometheus_->is_ready()) << prometheus_->log();
     ASSERT_THAT(prometheus_->firing_for(kLookFor), IsEmpty()) << "before the fault";
   }
-  // The alert fires, and after some more looks no other does.
+  // The alert fires, and in some more evaluations no other alert does.
   void raises(const std::string& condition) {
     const std::string alert = "Proffer" + condition;
     Prometheus::Names fired;
@@ -84,11 +83,11 @@ class Watched : public testing::Test {
     })) << alert
         << "\n"
         << proffer({"status"}).out << prometheus_->log();
-    // Under load a master may miss a look, and its alerts begin anew: what has fired counts.
+    // Under load a scrape may fail, and alerts start again; so an alert counts once it has fired.
     fired.merge(prometheus_->firing_for(kLookFor));
     EXPECT_THAT(fired, ElementsAre(alert)) << proffer({"status"}).out;
   }
-  // The master says the same.
+  // The master reports the same condition.
   void is_told(const std::string& condition) {
     EXPECT_THAT(proffer({"status"}).out, HasSubstr(" " + condition));
   }
@@ -118,7 +117,7 @@ class Watched : public testing::Test {
   std::unique_ptr<Prometheus> prometheus_;
 };
 
-// A counter leads to the event log: what it counted last is there.
+// A counter's exemplar leads to the event that it counted last.
 TEST_F(Watched, CountersHaveExemplarsOfTheEventLog) {
   start_master();
   start_agent("a1");
@@ -166,7 +165,7 @@ class Faults : public Watched, public testing::WithParamInterface<std::string> {
     watch();
     zookeeper.kill();
     EXPECT_EQ(master_->wait().code, 4);
-    start_one();  // As systemd would.
+    start_one();  // as systemd would
     raises("NoLeader");
   }
   void registry_stuck() {
@@ -226,7 +225,7 @@ class Faults : public Watched, public testing::WithParamInterface<std::string> {
     fs::create_symlink(folder / "proffer-fetch", fs::path(programs / "proffer-fetch"));
     start_agent("broken", "cpus:2;mem:512", {{"PROFFER_BIN_DIR", programs / ""}});
     watch();
-    // The agent tries again after 10 s, then 20: tasks keep it in quarantine.
+    // The agent retries after 10 s, then after 20 s: failing tasks keep it in quarantine.
     for (int i = 0; i < 3; ++i) EXPECT_NE(proffer({"run", "--", "true"}).code, 0);
     raises("AgentTakesNoTasks");
     is_told("AgentTakesNoTasks");

@@ -1,5 +1,5 @@
-// proffer debug bundle: what is in the archive, with a master and without one, and that no secret
-// is.
+// proffer debug bundle: the archive's content, with and without a master, and the absence of
+// secrets.
 
 #include <csignal>
 #include <filesystem>
@@ -25,7 +25,7 @@ class DebugBundle : public testing::Test {
                "PROFFER_SERVICE_OPTIONS=\"--role eng\"\nDB_PASSWORD=planted-env\n");
     write_file(home_ / "settings/master.flags", "--heartbeat=7s\n--hook_token=planted-flag\n");
   }
-  // Takes one, and unpacks it.
+  // Makes a bundle and unpacks it.
   Exit take(const Cluster& cluster, const Words& more = {}) {
     fs::remove_all(home_ / "unpacked");
     fs::create_directory(home_ / "unpacked");
@@ -45,7 +45,7 @@ class DebugBundle : public testing::Test {
     return taken;
   }
   std::string part(const std::string& name) const { return read_file(home_ / "unpacked/" + name); }
-  // All files of it, with their names.
+  // The contents of all its files, with their names.
   std::string all() const {
     std::string all;
     for (const auto& entry : fs::directory_iterator(home_ / "unpacked")) {
@@ -97,7 +97,7 @@ TEST_F(DebugBundle, OfADeadMasterHasWhatIsOnItsDiskAndSaysWhatIsMissing) {
   ASSERT_TRUE(eventually(
       [&] { return cluster.proffer({"events"}).out.find("task ended") != std::string::npos; }));
   const pid_t master = cluster.pid_of("master");
-  ::kill(master, SIGSTOP);  // dev would begin another one for a dead one.
+  ::kill(master, SIGSTOP);  // it keeps its socket, but does not answer
   const Exit taken = take(cluster);
   ::kill(master, SIGCONT);
   EXPECT_THAT(part("manifest.txt"), HasSubstr("missing  status.json: "));

@@ -1,4 +1,4 @@
-// The commands of docs/guides/operate.md, each as it stands there, against a cluster.
+// Runs the commands of docs/guides/operate.md as written, against a cluster.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 TEST(Operate, TheGuideWorksAsWritten) {
   const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/operate.md");
-  // What it leaves in the background ends with it, even if something fails.
+  // Kill its background processes at its end, even if a command fails.
   std::string script = "set -e\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n";
   for (const std::string& line : commands_between(guide + "\n## End\n", "## Morning", "## End")) {
     script += line + "\n";

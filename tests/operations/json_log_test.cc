@@ -1,5 +1,5 @@
-// --log_format=json: each line of a real run is one JSON object with the same names, whatever the
-// names of frameworks, files and commands are.
+// --log_format=json: each line of a real run is one JSON object with the documented names, for any
+// names of frameworks, files and commands.
 
 #include <csignal>
 #include <filesystem>
@@ -20,7 +20,7 @@ using namespace test;
 using nlohmann::json;
 using testing::HasSubstr;
 
-// Each line, parsed.
+// All lines, parsed.
 std::vector<json> lines_of(const std::string& log) {
   std::vector<json> all;
   std::istringstream lines(log);
@@ -36,7 +36,7 @@ std::vector<json> lines_of(const std::string& log) {
   return all;
 }
 
-// The first line of that message; null: there is none.
+// The first line with that message; null if there is none.
 json line_of(const std::vector<json>& lines, const std::string& message) {
   for (const json& line : lines) {
     if (line.value("message", "") == message) return line;

@@ -1,5 +1,5 @@
-// What masters and agents serve at /metrics: the names are those of docs/concepts/metrics.md, and
-// Prometheus' own linter has nothing to say.
+// The metrics of masters and agents: their names agree with docs/concepts/metrics.md, and
+// Prometheus' own linter accepts them.
 
 #include <csignal>
 #include <filesystem>
@@ -36,7 +36,7 @@ Names names_served(const std::string& page) {
   return names;
 }
 
-// The names at the beginning of the rows of the tables.
+// The names in the first column of the tables.
 Names names_documented() {
   Names names;
   std::istringstream lines(
@@ -61,14 +61,14 @@ Names without(Names names, const Names& others) {
   return names;
 }
 
-// The linter's words about the page; empty: it has none.
+// The linter's complaints about the page; empty if there are none.
 std::string lint(const std::string& page, const TemporaryDirectory& home) {
   write_file(home / "page", page);
   const Exit checked = run({"bash", "-c", "promtool check metrics < \"$0\"", home / "page"});
   return checked.code == 0 ? "" : checked.out + checked.err;
 }
 
-// Debian's python3-prometheus-client reads the page strictly; empty: it has nothing to say.
+// Debian's python3-prometheus-client parses the page strictly; returns its complaints.
 std::string parse_openmetrics(const std::string& page, const TemporaryDirectory& home) {
   write_file(home / "page", page);
   const Exit parsed =
@@ -101,7 +101,7 @@ TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
   EXPECT_EQ(lint(of_agent, home), "");
   EXPECT_NE(lint("# TYPE proffer_things_total gauge\nproffer_things_total 1\n", home), "");
 
-  // The same in the other format, by another reader of it.
+  // The same in the OpenMetrics format, with another parser.
   const std::string accept = "Accept: application/openmetrics-text; version=1.0.0\r\n";
   for (const std::string& place : {cluster.http(), cluster.told_by("agent-1", "http")}) {
     const std::string answer = get_http(place, "/metrics", accept);
@@ -130,7 +130,7 @@ TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
         "proffer_connections_refused_total{reason=\"too_often\"} 0"}) {
     EXPECT_TRUE(has(line)) << line << " is not in\n" << of_master;
   }
-  // What the kernel counts, and the loop.
+  // Metrics of the kernel and of the loop.
   for (const std::string& page : {of_master, of_agent}) {
     EXPECT_THAT(page, HasSubstr("\nprocess_open_fds "));
     EXPECT_THAT(page, Not(HasSubstr("process_open_fds 0\n")));
@@ -139,7 +139,7 @@ TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
   }
 }
 
-// Every expression of the dashboard is one that Prometheus takes, about metrics that are served.
+// Prometheus accepts every expression of the dashboard, and its metrics exist.
 TEST(Dashboard, AsksForMetricsThatAreServed) {
   const std::string source = PROFFER_SOURCE_DIR;
   const auto dashboard = nlohmann::json::parse(
@@ -155,7 +155,7 @@ TEST(Dashboard, AsksForMetricsThatAreServed) {
       const std::string expression = target.at("expr");
       rules += "      - record: r" + std::to_string(++asked) +
                "\n        expr: " + nlohmann::json(expression).dump() + "\n";
-      // What stands in quotes is a label's value.
+      // A quoted text is the value of a label.
       const std::string bare = std::regex_replace(expression, std::regex("\"[^\"]*\""), "");
       for (std::sregex_iterator at(bare.begin(), bare.end(), name), end; at != end; ++at) {
         const std::string family =
@@ -171,13 +171,13 @@ TEST(Dashboard, AsksForMetricsThatAreServed) {
   EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
 }
 
-// The value of a sample; -1: there is none.
+// The value of a sample; -1 if it does not exist.
 double value_of(const std::string& page, const std::string& sample) {
   const size_t at = page.find("\n" + sample + " ");
   return at == std::string::npos ? -1 : std::stod(page.substr(at + sample.size() + 2));
 }
 
-// At rest all three say the same numbers.
+// In an idle cluster, all three have the same numbers.
 TEST(Metrics, SayWhatTheStatusSays) {
   const Cluster cluster({.agents = 2, .resources = "cpus:1.5;mem:1000"});
   const auto held = cluster.start(
@@ -187,7 +187,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
   ASSERT_TRUE(eventually([&] { return cluster.running_tasks() == 2; })) << held->err();
   nlohmann::json status;
   std::string page;
-  ASSERT_TRUE(eventually([&] {  // The frameworks that have ended are gone.
+  ASSERT_TRUE(eventually([&] {  // the ended frameworks are gone
     status = nlohmann::json::parse(body_of(get_http(cluster.http(), "/v1/status")));
     page = body_of(get_http(cluster.http(), "/metrics"));
     return status.at("offers") == 0 && status.at("tasks_ended") == 2 &&
@@ -231,7 +231,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
   EXPECT_EQ(ended("state=\"failed\",reason=\"command_exited\""), 1);
 }
 
-// The token of collectors stays over restarts, and opens nothing else.
+// The collectors' token persists across restarts, and gives access to metrics only.
 TEST(Metrics, AreReadAtThePortWithATokenOfTheirOwn) {
   const TemporaryDirectory home;
   std::string kept;

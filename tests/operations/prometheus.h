@@ -1,6 +1,7 @@
 #pragma once
 
-// A Prometheus server that watches masters with the shipped rules, its times cut to seconds.
+// A Prometheus server that scrapes masters with the shipped rules; its times are shortened to
+// seconds.
 
 #include <memory>
 #include <regex>
@@ -62,7 +63,7 @@ class Prometheus {
     return test::eventually([&] { return ask("/-/ready").find(" 200 ") != std::string::npos; }) &&
            test::eventually([&] { return samples("up == 1") > 0; });
   }
-  // Names of the alerts that fire.
+  // The names of firing alerts.
   Names firing() const {
     Names names;
     const auto alerts = answer("/api/v1/alerts");
@@ -72,8 +73,8 @@ class Prometheus {
     }
     return names;
   }
-  // All alerts that fire during `times` evaluations of the rules, 200 ms each; at least as long as
-  // an alert must hold to fire.
+  // All alerts that fire during `times` evaluations of the rules, 200 ms each, or during the time
+  // that an alert must hold to fire if that is longer.
   Names firing_for(int times) const {
     Names names;
     const int64_t until = evaluations() + times;
@@ -83,7 +84,7 @@ class Prometheus {
     })) << log();
     return names;
   }
-  // The value of a label of the newest exemplar that `query` finds; empty: there is none.
+  // The value of a label of the newest exemplar of `query`; empty if there is none.
   std::string exemplar(const std::string& query, const std::string& label) const {
     const auto found =
         answer("/api/v1/query_exemplars?start=0&end=9999999999&query=" + escaped(query));

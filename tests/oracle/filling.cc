@@ -1,8 +1,8 @@
-// Progressive filling, with divisible tasks in fill() and with whole ones in fill_whole().
+// Progressive filling, with divisible tasks in fill() and with whole tasks in fill_whole().
 //
-// fill() goes from level to level, a level being the weighted dominant share that all who still
-// grow have. What happens next is either that somebody has all its tasks or that a kind is
-// exhausted; both levels follow from how fast each grows. At most one round for each demand.
+// fill() goes from level to level. A level is the weighted dominant share of all growing roles. The
+// next event is that a role has all its tasks, or that a kind is exhausted; both levels follow from
+// the speed of growth. There is at most one round for each demand.
 
 #include "tests/oracle/filling.h"
 
@@ -28,7 +28,7 @@ void check(const ResourceVector& pool, const std::vector<Demand>& demands) {
   }
 }
 
-// Units do not matter, small numbers stay exact for longer.
+// Units do not matter, and small numbers stay exact for longer.
 void choose_units(ResourceVector& pool, std::vector<Demand>& demands) {
   for (const ResourceKind kind : kResourceKinds) {
     int64_t unit = pool[kind];
@@ -42,7 +42,7 @@ void choose_units(ResourceVector& pool, std::vector<Demand>& demands) {
   for (Demand& demand : demands) demand.weight /= unit;
 }
 
-// Someone who still grows.
+// A role that still grows.
 struct Growing {
   size_t index = 0;
   const Demand* demand = nullptr;
@@ -84,13 +84,13 @@ std::optional<std::vector<Fraction>> fill(const ResourceVector& pool_given,
   }
 
   std::vector<Fraction> tasks(demands.size());
-  std::array<Fraction, kResourceKindCount> settled;  // used by those who have stopped
+  std::array<Fraction, kResourceKindCount> settled;  // used by roles that have stopped
   while (!growing.empty()) {
     std::array<std::optional<Fraction>, kResourceKindCount> exhausted_at;
     std::optional<Fraction> next;
     for (const ResourceKind kind : kResourceKinds) {
       const auto k = static_cast<size_t>(kind);
-      Fraction pace;  // of the use of this kind
+      Fraction pace;  // growth of the use of this kind
       for (const Growing& one : growing) pace += one.pace * one.demand->task[kind];
       if (!pace.is_exact()) return std::nullopt;
       if (pace.is_zero()) continue;
@@ -130,9 +130,9 @@ WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& dem
   check(pool, demands);
   ResourceVector free = pool;
   std::vector<int64_t> tasks(demands.size(), 0);
-  std::vector<Fraction> steps(demands.size());  // how much a task raises the weighted share
+  std::vector<Fraction> steps(demands.size());  // increase of the weighted share per task
   std::vector<Fraction> levels(demands.size());
-  std::vector<int64_t> served(demands.size(), 0);  // its last turn
+  std::vector<int64_t> served(demands.size(), 0);  // the last turn of each
   int64_t turns = 0;
   std::vector<size_t> growing;
   for (size_t i = 0; i < demands.size(); ++i) {

@@ -1,6 +1,6 @@
-// Arithmetic on reduced fractions. Common factors are taken out before numbers are multiplied, so a
-// result is lost only if it, or the plain sum of two reduced fractions, does not fit itself. Small
-// parts, the usual ones, take a short way.
+// Arithmetic on reduced fractions. Common factors are removed before numbers are multiplied, so a
+// result is inexact only if it, or the plain sum of two reduced fractions, does not fit. Small
+// numbers, the usual case, have a fast path.
 
 #include "tests/oracle/fraction.h"
 
@@ -18,7 +18,7 @@ constexpr Int128 kSmallMax = (Int128{1} << 62) - 1;
 bool is_small(Int128 a) { return a <= kSmallMax && a >= -kSmallMax; }
 Int128 absolute(Int128 a) { return a < 0 ? -a : a; }
 
-// Of parts that are not negative and not both zero.
+// Both are not negative, and not both zero.
 Int128 common_factor(Int128 a, Int128 b) {
   if (is_small(a) && is_small(b)) {
     auto x = static_cast<uint64_t>(a);
@@ -81,7 +81,7 @@ Fraction Fraction::operator+(const Fraction& o) const {
     return inexact();
   }
   const Int128 sum = left + right;  // each is below 2^126
-  // What can still be common to both parts is in `factor`.
+  // Only factors of `factor` can still be common to both.
   const Int128 rest = common_factor(factor, absolute(sum));
   Int128 denominator;
   if (!multiply(denominator_ / factor, o.denominator_ / rest, &denominator)) return inexact();
@@ -112,8 +112,8 @@ Fraction Fraction::operator/(const Fraction& o) const {
   return *this * Fraction(sign * o.denominator_, sign * o.numerator_);
 }
 
-// Small ones by cross-multiplication, others as continued fractions: their whole parts, then the
-// inverses of what is left, the other way round.
+// Compares small fractions by cross-multiplication, others as continued fractions: first the whole
+// parts, then the inverses of the rests, in reversed order.
 std::strong_ordering Fraction::operator<=>(const Fraction& o) const {
   CHECK(is_exact() && o.is_exact()) << "a fraction that outgrew its bounds has no order";
   Int128 a = numerator_;

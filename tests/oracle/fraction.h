@@ -1,7 +1,7 @@
 #pragma once
 
-// Exact fractions for the oracle: where the allocator compares shares, the oracle adds, multiplies
-// and divides them.
+// Exact fractions for the oracle: the allocator only compares shares, but the oracle adds,
+// multiplies and divides them.
 
 #include <compare>
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace proffer::ideal {
 
 __extension__ typedef __int128 Int128;
 
-// A reduced fraction, its parts below 2^126. What does not fit is never rounded: the result is then
-// not exact, as is all that is computed from it, and may not be compared or printed (CHECKed).
-// Comparing is exact whatever the parts.
+// A reduced fraction with parts below 2^126. A result that does not fit is never rounded, but
+// inexact, as are all results computed from it; an inexact one may not be compared or printed
+// (CHECKed). Comparisons are exact for all parts.
 class Fraction {
  public:
   constexpr Fraction() = default;                                 // zero
   constexpr Fraction(int64_t whole) : numerator_(whole) {}        // a whole number is a fraction
   static Fraction of(int64_t numerator, int64_t denominator);     // CHECKs denominator > 0
-  static constexpr Fraction inexact() { return Fraction(0, 0); }  // what outgrew its bounds
+  static constexpr Fraction inexact() { return Fraction(0, 0); }  // a result that does not fit
 
   constexpr bool is_exact() const { return denominator_ != 0; }
   constexpr bool is_zero() const { return numerator_ == 0 && is_exact(); }
@@ -42,7 +42,7 @@ class Fraction {
       : numerator_(numerator), denominator_(denominator) {}
 
   Int128 numerator_ = 0;
-  Int128 denominator_ = 1;  // above zero; zero if not exact
+  Int128 denominator_ = 1;  // above zero; zero if inexact
 };
 
 }  // namespace proffer::ideal

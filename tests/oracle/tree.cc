@@ -1,5 +1,5 @@
-// H-DRF, one task at a time. next() first: it measures the whole tree from the leaves up and walks
-// down to the leaf whose turn it is.
+// H-DRF, one task at a time. Read next() first: it measures the whole tree from the leaves up, and
+// walks down to the next leaf.
 
 #include "tests/oracle/tree.h"
 
@@ -26,7 +26,7 @@ bool takes_of(const Quota& quota, const ResourceVector& task) {
                      [&](ResourceKind kind) { return quota[kind] && task[kind] > 0; });
 }
 
-// How much of the guarantee is reached, in the kind of which most is.
+// The used fraction of the guarantee, in the kind in which it is largest.
 Fraction filled(const Quota& guarantee, const ResourceVector& use) {
   Fraction most;
   for (const ResourceKind kind : kResourceKinds) {
@@ -99,7 +99,7 @@ void Tree::give(size_t leaf, int64_t tasks) {
   }
 }
 
-// Whether, of two who are level, the first was served longer ago.
+// Whether `a` was served longer ago than `b`, if their shares are equal.
 bool Tree::was_served_before(size_t a, size_t b) const {
   return nodes_[a].served < nodes_[b].served;
 }
@@ -134,13 +134,13 @@ bool Tree::may_run(size_t leaf) const {
 Tree::Parts Tree::parts_of(const ResourceVector& amounts) const {
   Parts parts;
   for (const ResourceKind kind : kResourceKinds) {
-    if (pool_[kind] == 0) continue;  // a kind that is not there does not count
+    if (pool_[kind] == 0) continue;  // a kind that the pool lacks does not count
     parts[static_cast<size_t>(kind)] = Fraction::of(amounts[kind], pool_[kind]);
   }
   return parts;
 }
 
-// Of all nodes, children before their parents: those have the larger numbers.
+// Measures all nodes, children before their parents: children have larger numbers.
 std::vector<Tree::Measure> Tree::measure() const {
   std::vector<Measure> measures(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {
@@ -150,7 +150,7 @@ std::vector<Tree::Measure> Tree::measure() const {
       mine.parts = parts_of(entry.use);
       if (wants(i)) mine.standing = may_run(i) ? Standing::kDemanding : Standing::kSaturated;
     } else {
-      std::optional<Fraction> least;  // M: above zero, of those that demand
+      std::optional<Fraction> least;  // M: the least above zero among children with demand
       for (const size_t child : entry.children) {
         const Measure& theirs = measures[child];
         mine.standing = std::max(mine.standing, theirs.standing);
@@ -188,7 +188,7 @@ Standing Tree::standing(size_t node) const { return measure()[node].standing; }
 Fraction Tree::share(size_t node) const { return measure()[node].share; }
 Fraction Tree::dominant_share(size_t node) const { return largest(parts_of(nodes_[node].use)); }
 
-// --- whose turn it is ---------------------------------------------------------------------------
+// --- the next leaf ------------------------------------------------------------------------------
 
 std::optional<size_t> Tree::next() const {
   const std::vector<Measure> measures = measure();
@@ -197,7 +197,7 @@ std::optional<size_t> Tree::next() const {
   return next_below(0, false, {}, measures);
 }
 
-// Whether a leaf below the node could be given a task that is within all these guarantees.
+// Whether a leaf below the node could get a task that is within all these guarantees.
 bool Tree::has_use(size_t node, const std::vector<size_t>& within,
                    const std::vector<Measure>& measures) const {
   return std::any_of(leaves_.begin(), leaves_.end(), [&](size_t leaf) {
@@ -211,8 +211,8 @@ bool Tree::has_use(size_t node, const std::vector<size_t>& within,
   });
 }
 
-// How much of the guarantee of the node is reached, or of the least filled below it if it has none;
-// nothing if there is none of which somebody has a use.
+// The used fraction of the node's guarantee, or of the least filled guarantee below it if it has
+// none; empty if no guarantee can be used.
 std::optional<Fraction> Tree::promise(size_t node, std::vector<size_t> within,
                                       const std::vector<Measure>& measures) const {
   if (!nodes_[node].node.guarantee.empty()) {
@@ -228,8 +228,8 @@ std::optional<Fraction> Tree::promise(size_t node, std::vector<size_t> within,
   return least;
 }
 
-// `within`: the guarantees on the way from the root that give the turn. `promised`: there is one
-// below, and only who is below it has the turn.
+// `within`: the guarantees on the path from the root that give the turn. `promised`: a guarantee is
+// below, and only leaves below it have the turn.
 size_t Tree::next_below(size_t from, bool promised, std::vector<size_t> within,
                         const std::vector<Measure>& measures) const {
   if (nodes_[from].children.empty()) return from;
@@ -262,7 +262,7 @@ size_t Tree::next_below(size_t from, bool promised, std::vector<size_t> within,
   return next_below(*next, false, std::move(within), measures);
 }
 
-// The weight of a leaf is its part of its parent's, and so on up.
+// A leaf's weight is its part of its parent's weight, and so on up to the root.
 size_t Tree::least_flat(const std::vector<Measure>& measures) const {
   std::optional<size_t> least;
   Fraction least_share;
@@ -304,8 +304,8 @@ std::vector<Fraction> split(const Fraction& whole, const std::vector<Claim>& cla
   Fraction floors;
   for (const Claim& claim : claims) floors += claim.floor;
   const bool too_much = floors > whole;
-  // The level of the water at which the parts are all of the whole, or at which all have enough.
-  // Between two of the levels where somebody enters or leaves the water the sum is a straight line.
+  // The water level at which the parts add up to the whole, or at which all have enough. The sum is
+  // linear between two levels at which a claim enters or leaves the water.
   const auto part_at = [&](const Claim& claim, const Fraction& level) {
     const Fraction floor = too_much ? Fraction(0) : claim.floor;
     const Fraction ceiling = too_much ? claim.floor : std::max(claim.floor, claim.ceiling);
@@ -351,7 +351,7 @@ std::vector<Fraction> Tree::entitlements() const {
     }
     return amounts;
   };
-  // What each could use: nobody more than the pool or its limit.
+  // The usable demand of each node: at most the pool, and at most its limit.
   std::vector<ResourceVector> demands(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {
     const Entry& entry = nodes_[i];

@@ -1,9 +1,9 @@
 #pragma once
 
 // The oracle for trees of roles: hierarchical dominant resource fairness (H-DRF: Bhattacharya et
-// al., SoCC 2013) as DESIGN §8 states it, with guarantees and limits, for whole tasks in one pool.
-// Plain and slow on purpose: everything is computed anew, in exact fractions, for each task that is
-// given. Shares no code with what it judges.
+// al., SoCC 2013) as stated in DESIGN §8, with guarantees and limits, for whole tasks in one pool.
+// It is plain and slow on purpose: it computes everything again, in exact fractions, for each task.
+// It shares no code with production.
 
 #include <array>
 #include <cstdint>
@@ -20,94 +20,98 @@ namespace proffer::ideal {
 
 // A role, or, without children, a leaf: one framework with tasks of one shape.
 struct Node {
-  std::string name = {};        // among its siblings
-  int64_t weight = kWeightOne;  // milli-weights, beside its siblings
+  std::string name = {};        // unique among its siblings
+  int64_t weight = kWeightOne;  // milli-weights, relative to its siblings
   Quota guarantee = {};
   Quota limit = {};
-  ResourceVector task = {};           // of a leaf; zero in all kinds: wants nothing
-  std::optional<int64_t> count = {};  // of a leaf: tasks wanted in all; nothing: endless
+  ResourceVector task = {};           // of a leaf; zero in all kinds: no demand
+  std::optional<int64_t> count = {};  // of a leaf: total number of wanted tasks; empty: endless
   std::vector<Node> children = {};
 
   bool operator==(const Node&) const = default;
 };
 
-// What the share of a parent is made of. All but the first are here to be beaten in tests.
+// How the share of a parent is computed. All but the first exist to fail in tests.
 enum class Sharing : uint8_t {
-  // Demanding children scaled to the least of them that has anything, saturated ones at most so.
+  // Demanding children are scaled to the least nonzero share among them, saturated children at most
+  // to that.
   kHierarchical,
   kPlain,              // the sum of what the children use (section 4.2: starves)
-  kFlat,               // no hierarchy: leaves only, by the product of their weights (section 4.1)
+  kFlat,               // no hierarchy: only leaves, with the product of their weights (section 4.1)
   kSaturatedUnscaled,  // as the first, but saturated children count in full (starves)
   kSaturatedIgnored,   // as the first, but saturated children count nothing (overpays)
 };
 
-// Whether a node could be given a task now.
+// Whether a node could get a task now.
 enum class Standing : uint8_t {
-  kContent,    // it wants nothing more
-  kSaturated,  // it wants more, but nothing that it wants fits what is free and its limits
+  kContent,    // no more demand
+  kSaturated,  // it has demand, but no task fits the free resources and its limits
   kDemanding,
 };
 
-// A tree in a pool, and who runs how many tasks. Nodes are numbered in pre-order: the root is 0, a
-// parent comes before its children and these in their order. CHECKs amounts in [0, kAmountMax],
-// weights in [kWeightMin, kWeightMax], and that only leaves have tasks.
+// A tree in a pool, with the number of tasks of each leaf. Nodes are numbered in pre-order: the
+// root is 0, and a parent comes before its children, which are in their order. CHECKs amounts in
+// [0, kAmountMax], weights in [kWeightMin, kWeightMax], and that only leaves have tasks.
 class Tree {
  public:
   Tree(const ResourceVector& pool, const Node& root, Sharing sharing = Sharing::kHierarchical);
 
-  // --- who is who -------------------------------------------------------------------------------
+  // --- structure --------------------------------------------------------------------------------
   size_t size() const { return nodes_.size(); }
   const std::vector<size_t>& leaves() const { return leaves_; }
-  // By its names joined by '/', without the root's; "" is the root. CHECKs that there is one.
+  // Finds a node by the names on its path, joined by '/', without the root's; "" is the root.
+  // CHECKs that it exists.
   size_t find(std::string_view path) const;
   std::string path(size_t node) const;
   std::optional<size_t> parent(size_t node) const { return nodes_[node].parent; }
   const std::vector<size_t>& children(size_t node) const { return nodes_[node].children; }
   const Node& description(size_t node) const { return nodes_[node].node; }  // without its children
 
-  // --- what happens -----------------------------------------------------------------------------
-  // The leaf whose turn it is, or nothing if nobody can be given a task. From the root down, at
-  // each level: a child with a guarantee, or one below it, that is not reached and that has a task
-  // within it, the least filled first; else the child with the least weighted share; of equals the
-  // one that was served longest ago, then the first. A task is within a guarantee if it takes
-  // something that the guarantee names and use + task is not above it. Nothing also if a share
-  // outgrew the fractions: see is_exact().
+  // --- changes ----------------------------------------------------------------------------------
+  // The next leaf to serve, or empty if no leaf can get a task. At each level from the root down: a
+  // child with an unused guarantee, or with one below it, and with a task within that guarantee,
+  // comes first; the least filled guarantee wins. Else the child with the least weighted share is
+  // next; among equals, the one that was served longest ago, then the first. A task is within a
+  // guarantee if it uses a kind that the guarantee names, and use + task does not exceed it. Also
+  // empty if a share became inexact: see is_exact().
   std::optional<size_t> next() const;
-  // Gives next() a task; false if there is none.
+  // Gives a task to next(); false if it is empty.
   bool give_next();
-  // give_next() until there is nothing more to give. The number of tasks given.
+  // Calls give_next() until it returns false. Returns the number of tasks.
   int64_t fill();
-  void give(size_t leaf, int64_t tasks = 1);  // out of turn; CHECKs that they fit the pool
-  void end(size_t leaf, int64_t tasks = 1);   // CHECKs that it runs so many
+  // without regard to turns; CHECKs that they fit the pool
+  void give(size_t leaf, int64_t tasks = 1);
+  void end(size_t leaf, int64_t tasks = 1);  // CHECKs that it runs this many
   void set_count(size_t leaf, std::optional<int64_t> count);
-  // False once a share needed more than the 128 bits of its fraction: the case has no answer.
+  // False once a share needed more than 128 bits: the case has no answer.
   bool is_exact() const { return exact_; }
 
-  // --- what is ----------------------------------------------------------------------------------
+  // --- results ----------------------------------------------------------------------------------
   int64_t tasks(size_t leaf) const { return nodes_[leaf].tasks; }
   const ResourceVector& use(size_t node) const { return nodes_[node].use; }
   const ResourceVector& free() const { return free_; }
   const ResourceVector& pool() const { return pool_; }
   Standing standing(size_t node) const;
-  // Weighted, and rescaled as the rule says: what the order of siblings goes by.
+  // Weighted and rescaled: the value by which siblings are ordered.
   Fraction share(size_t node) const;
-  // The largest part that its use is of any kind of the pool.
+  // The largest fraction of the pool that it uses in any kind.
   Fraction dominant_share(size_t node) const;
-  // What each node may count on, as a part of the pool, in order of the nodes: water-filling of the
-  // parent's over the siblings by weight, from min(guarantee, demand) to min(limit, demand), these
-  // being taken kind by kind and then the largest part. If the floors are too much together, they
-  // are all that is filled. The use of a leaf counts in its demand.
+  // The entitlement of each node, as a fraction of the pool, in the order of the nodes. The
+  // parent's is split over the children by water-filling, by weight, from min(guarantee, demand) to
+  // min(limit, demand). These are computed kind by kind, then the largest fraction counts. If the
+  // floors together exceed the parent's, only floors are filled. The use of a leaf counts in its
+  // demand.
   std::vector<Fraction> entitlements() const;
 
  private:
-  using Parts = std::array<Fraction, kResourceKindCount>;  // of the pool, by kind
+  using Parts = std::array<Fraction, kResourceKindCount>;  // fractions of the pool, by kind
   struct Entry {
     Node node;
     std::optional<size_t> parent;
     std::vector<size_t> children;
     ResourceVector use;
     int64_t tasks = 0;
-    int64_t served = 0;  // the last gift to it or below
+    int64_t served = 0;  // the last task given to it or below it
   };
   struct Measure {
     Standing standing = Standing::kContent;
@@ -118,7 +122,7 @@ class Tree {
   void add(const Node& node, std::optional<size_t> parent);
   bool was_served_before(size_t a, size_t b) const;
   bool wants(size_t leaf) const;
-  bool may_run(size_t leaf) const;  // what it wants fits the pool and the limits above it
+  bool may_run(size_t leaf) const;  // its task fits the pool and the limits above it
   Parts parts_of(const ResourceVector& amounts) const;
   std::vector<Measure> measure() const;
   bool has_use(size_t node, const std::vector<size_t>& within,
@@ -139,12 +143,12 @@ class Tree {
   mutable bool exact_ = true;
 };
 
-// Splits `whole` by weight between floor and ceiling of each, exactly. With floors that are too
-// much together these are what is split, by weight, nobody above its own.
+// Splits `whole` by weight, exactly, between the floor and the ceiling of each claim. If the floors
+// together are too much, they are split by weight, each at most its own.
 struct Claim {
   int64_t weight = kWeightOne;
   Fraction floor = {};
-  Fraction ceiling = {};  // taken as the floor if it is below
+  Fraction ceiling = {};  // treated as the floor if it is below it
 };
 std::vector<Fraction> split(const Fraction& whole, const std::vector<Claim>& claims);
 

@@ -1,6 +1,6 @@
-// From event to event: a leaf has all its tasks, a kind is exhausted, or in some node another kind
-// becomes the largest. Between two events everything grows along straight lines; grow() says how
-// fast.
+// Goes from event to event: a leaf has all its tasks, a kind is exhausted, or another kind becomes
+// the largest in some node. Between two events everything grows linearly; grow() computes the
+// speeds.
 
 #include "tests/oracle/tree_filling.h"
 
@@ -12,7 +12,7 @@
 namespace proffer::ideal {
 namespace {
 
-using Parts = std::array<Fraction, kResourceKindCount>;  // of the pool
+using Parts = std::array<Fraction, kResourceKindCount>;  // fractions of the pool
 
 class Filling {
  public:
@@ -72,9 +72,9 @@ class Filling {
     }
   }
 
-  // Sets rates_ (of tasks) and growth_ (of use) for all of the active node, so that its weighted
-  // share grows by one in a unit of time. False: its share does not grow, whatever is given to it;
-  // the unit is then one of its children's. Nothing: no answer.
+  // Sets rates_ (of tasks) and growth_ (of use) below the active node, so that its weighted share
+  // grows by one per unit of time. False: its share does not grow, whatever it gets; the unit is
+  // then one of its children's. Empty: no answer.
   std::optional<bool> grow(size_t node) {
     if (tree_.children(node).empty()) {
       const Demand demand = demand_of(node);
@@ -97,7 +97,7 @@ class Filling {
       CHECK(share(growing[0]) == share(stalled[0])) << "demanding siblings have equal shares";
     }
     if (!stalled.empty()) {
-      // It stays the least, or level with the others, so all is its own.
+      // Its share stays the least, or equal to others, so it takes all.
       for (const size_t child : growing) scale(child, 0);
       growing = stalled;
     }
@@ -111,7 +111,7 @@ class Filling {
     return true;
   }
 
-  // How fast the largest part of the node grows.
+  // The growth of the node's largest fraction.
   Fraction pace_of(size_t node) const {
     const Fraction top = largest(used_[node]);
     Fraction pace;
@@ -181,7 +181,7 @@ class Filling {
   }
 
   const ResourceVector pool_;
-  const Tree tree_;  // only for who is who
+  const Tree tree_;  // used for its structure only
   std::vector<Fraction> tasks_;
   std::vector<Parts> used_;
   std::vector<bool> active_;  // can still grow, or has a child that can

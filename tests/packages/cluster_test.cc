@@ -1,6 +1,6 @@
-// docs/guides/cluster.md, word by word: three machines with the packages, which become three
-// ZooKeeper servers, three masters, three agents and their users. Then the leader is killed.
-// zookeeper.md and join.md likewise.
+// Runs docs/guides/cluster.md word by word: three machines with the packages become three ZooKeeper
+// servers, three masters, three agents and their users. Then the leader is killed. zookeeper.md and
+// join.md are run in the same way.
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +29,7 @@ std::string guide(const std::string& name) {
   return read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/" + name);
 }
 
-// The wall clock, for people: no test depends on it.
+// The wall clock, for the report only: no test depends on it.
 class Stopwatch {
  public:
   ~Stopwatch() { std::cout << "[   TIME   ] " << seconds() << " s for " << what_ << std::endl; }
@@ -78,7 +78,7 @@ class ClusterGuide : public testing::Test {
     }
     return all;
   }
-  // The machine whose master leads.
+  // The machine of the leader.
   std::string leader() const {
     std::string found;
     EXPECT_TRUE(eventually([&] {
@@ -91,7 +91,7 @@ class ClusterGuide : public testing::Test {
     })) << logs();
     return found;
   }
-  // Of the leader. A unit that is started again may lead again, in a later one.
+  // The leader's epoch. A restarted unit may lead again, in a later epoch.
   int64_t epoch() const {
     const auto status = proto::parse_status(ada("m1.example", "proffer status --json").out);
     EXPECT_TRUE(status) << logs();
@@ -121,7 +121,7 @@ TEST_F(ClusterGuide, ThreeMachinesBecomeAClusterByItsWordsAndOutliveTheirLeader)
     }
     ASSERT_TRUE(eventually([&] { return connected_agents("m3.example") == 3; })) << logs();
   }
-  // The ZooKeeper servers let no other machine in: neither without a key nor with another one.
+  // The ZooKeeper servers refuse other machines: without a key, and with another key.
   const std::string own_key =
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "
       "/CN=zookeeper -keyout other.pem -out other.pem 2>/dev/null; ";
@@ -132,7 +132,7 @@ TEST_F(ClusterGuide, ThreeMachinesBecomeAClusterByItsWordsAndOutliveTheirLeader)
     EXPECT_THAT(stranger.err, HasSubstr("alert")) << key;
   }
 
-  // A job whose reducers read, by TLS, what maps on the other machines have written.
+  // A job whose reducers fetch map outputs from the other machines over TLS.
   const Exit job = ada("m2.example",
                        "proffer batch run /usr/share/doc/proffer/examples/wordcount/job.yaml "
                        "--split 32KiB --reducers 3 --output /srv/shared/words "
@@ -153,7 +153,7 @@ TEST_F(ClusterGuide, ThreeMachinesBecomeAClusterByItsWordsAndOutliveTheirLeader)
   }
   EXPECT_EQ(used, (std::set<std::string>{"m1", "m2", "m3"}));
 
-  // An app, by the scheduler of services that joined.
+  // An app on the service scheduler that joined.
   const Exit applied = ada("m3.example",
                            "printf 'name: web\ncommand: \"echo served; exec sleep 1000\"\n' > "
                            "web.yaml && proffer service apply web.yaml --wait && "
@@ -188,7 +188,7 @@ TEST_F(ClusterGuide, ThreeMachinesBecomeAClusterByItsWordsAndOutliveTheirLeader)
   EXPECT_EQ(ended.code, 7) << ended.err << logs();
   EXPECT_TRUE(eventually([&] { return connected_agents("m1.example") == 3; })) << logs();
 
-  // A leader that is cut off from the other machines ends, and one of those leads.
+  // A leader without a connection to the other machines ends, and another master leads.
   const std::string second = leader();
   const std::string other = second == "m1.example" ? "m2.example" : "m1.example";
   {
@@ -225,7 +225,7 @@ TEST_F(ClusterGuide, AMasterReachesZooKeeperOnAnotherMachineByTheTunnelOfItsWord
   EXPECT_TRUE(eventually([&] { return ada("m2.example", "proffer status").code == 0; }))
       << logs() << read_file(cluster_->at("m1.example").at("/var/log/zookeeper/zookeeper.log"));
   EXPECT_THAT(cluster_->log("m2.example", "proffer-master"), HasSubstr("master leads"));
-  // Nobody gets in beside the tunnel: not in plain, and not without the key of the masters.
+  // Connections outside the tunnel are refused: in plain text, and without the masters' key.
   const Exit plain = ada("m2.example", "bash -c 'exec 3<>/dev/tcp/m1.example/2181'");
   EXPECT_THAT(plain.err, HasSubstr("refused"));
   const Exit keyless =
@@ -242,7 +242,7 @@ TEST_F(ClusterGuide, AnotherMachineJoinsOneMasterByTheWordsOfJoin) {
   for (const ShellBlock& block : blocks) {
     const bool revokes = block.script.find("keys revoke") != std::string::npos;
     if (revokes) {
-      // Those whose key was rotated are on their way.
+      // Agents with rotated keys are reconnecting.
       EXPECT_TRUE(eventually([&] { return connected_agents("worker-7.example") == 2; })) << logs();
       const Exit logs_of = ada("master.example", "proffer logs run");
       EXPECT_EQ(logs_of.code, 0) << logs_of.err;
@@ -256,8 +256,8 @@ TEST_F(ClusterGuide, AnotherMachineJoinsOneMasterByTheWordsOfJoin) {
   }
 }
 
-// The small form, in every ./test: the pages are whole shell scripts, of commands and flags that
-// there are.
+// The short form, in every ./test: the pages are complete shell scripts, with commands and flags
+// that exist.
 class GuideWords : public testing::TestWithParam<const char*> {
  protected:
   std::vector<std::string> lines_with(const std::string& part) const {
@@ -269,7 +269,7 @@ class GuideWords : public testing::TestWithParam<const char*> {
     }
     return lines;
   }
-  // Of a program with these words before --help.
+  // Runs these words with --help.
   static std::string help_of(Words command) {
     command.push_back("--help");
     const Exit help = run(command);
@@ -317,7 +317,7 @@ TEST_P(GuideWords, EachProfferCommandAndItsOptionsExist) {
   EXPECT_GE(commands, 2);
 }
 
-// The flags of cluster.md are in the files of `proffer zookeeper init`.
+// The flags of cluster.md are in the files that `proffer zookeeper init` writes.
 std::string flags_for(const std::string& page, const std::string& daemon) {
   if (page == "cluster.md") {
     const TemporaryDirectory home;

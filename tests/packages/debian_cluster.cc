@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// $1: the verb; then units. Those of Debian's own that have no unit file have a script of init.
+// $1: the verb; then units. Debian's own units without a unit file have an init script.
 constexpr const char* kSystemctl = R"(#!/bin/sh
 verb=$1
 shift
@@ -60,7 +60,7 @@ for unit; do
 done
 )";
 
-// A word "$VARIABLE" stays: the shell makes words of its value.
+// A word "$VARIABLE" is not quoted: the shell splits its value into words.
 std::string quoted_for_shell(const Words& words) {
   std::string all;
   for (std::string word : words) {
@@ -103,7 +103,7 @@ constexpr const char* kNetwork = "10.234.0.";
 }  // namespace
 
 Exit prepare_for_cluster(const DebianRoot& base) {
-  // Nothing is started while packages are installed.
+  // The installation of packages starts no daemon.
   write_program(base.at("/usr/sbin/policy-rc.d"), "#!/bin/sh\nexit 101\n");
   Exit done = base.apt_get({"install", "sudo", "openssh-server", "openssh-client", "procps"});
   if (done.code != 0) return done;
@@ -147,7 +147,7 @@ DebianCluster::DebianCluster(const DebianRoot& base, const std::vector<std::stri
                                    "proffer-batch", "stunnel@zookeeper"}) {
       write_program(root.at("/run/units/" + unit), script_of(root.unit(unit)));
     }
-    // As the machine's boot would.
+    // As at the machine's boot.
     const Exit booted = root.as("root",
                                 "/usr/sbin/sshd && systemctl start proffer-master proffer-agent "
                                 "proffer-service proffer-batch");
@@ -201,7 +201,7 @@ void DebianCluster::run(const ShellBlock& block) const {
   std::string script = "set -e\n";
   for (const std::string_view line : split(block.script, '\n')) {
     const std::string install = "sudo apt-get install ";
-    // dpkg fails if it is not there.
+    // dpkg fails if the file does not exist.
     script += line.starts_with(install) && line.find(".deb") == std::string_view::npos
                   ? text("dpkg --status ", line.substr(install.size()), " >/dev/null")
                   : std::string(line);

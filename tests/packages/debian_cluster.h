@@ -1,9 +1,9 @@
 #pragma once
 
-// Several machines of one Debian on one network, as an operator has them: an account `op` on each
-// that may use sudo and reaches all of them by ssh from the first, and an account `ada`. There is
-// no systemd; a `systemctl` of the tests starts what units say, as their users, and again when it
-// ends.
+// Several Debian machines on one network, as an operator has them. Each has an account `op`, which
+// may use sudo and can reach all machines by ssh from the first one, and an account `ada`. There is
+// no systemd: a `systemctl` of the tests starts the commands of units as their users, and restarts
+// them when they end.
 
 #include <memory>
 #include <string>
@@ -15,26 +15,26 @@
 
 namespace proffer::test {
 
-// What `base` needs for such machines. Installs packages.
+// Prepares `base` for such machines, and installs packages.
 Exit prepare_for_cluster(const DebianRoot& base);
 
 class DebianCluster {
  public:
-  // Their names, with a domain: "m1.example".
+  // Their names with a domain, such as "m1.example".
   DebianCluster(const DebianRoot& base, const std::vector<std::string>& names);
 
-  // By its name.
+  // The machine with this name.
   DebianRoot& at(const std::string& name) const;
-  // The machines on which a block of a guide is run. Fails the test if it names none.
+  // The machines on which to run a block of a guide. Fails the test if the block names none.
   std::vector<std::string> places_of(const ShellBlock& block) const;
-  // As the user that it names, op by default: "On each machine", "On m1.example", "ada, on
-  // m1.example". What apt-get installs must be there already.
+  // Runs the block as the user that it names, by default op: "On each machine", "On m1.example",
+  // "ada, on m1.example". Packages for apt-get must be there already.
   void run(const ShellBlock& block) const;
-  // What a unit has written, and when it was started or ended.
+  // The output of a unit, with the times of its starts and ends.
   std::string log(const std::string& machine, const std::string& unit) const;
-  // A folder that all have as /srv/shared, as seen from outside.
+  // The directory that all machines mount as /srv/shared, as a path of the host.
   std::string shared() const { return home_ / "shared"; }
-  // Its cable is out.
+  // Disconnects the machine from the network.
   void cut(const std::string& name) const;
 
  private:

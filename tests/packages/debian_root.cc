@@ -21,7 +21,7 @@ Words blank_separated(const std::string& text) {
   return words;
 }
 
-// NAME="value" lines.
+// Reads lines of NAME="value".
 std::map<std::string, std::string> read_environment(const std::string& file) {
   std::map<std::string, std::string> environment;
   std::istringstream stream(read_file(file));
@@ -35,7 +35,7 @@ std::map<std::string, std::string> read_environment(const std::string& file) {
   return environment;
 }
 
-// Names of capabilities as systemd writes them ("CAP_SYS_TIME"), for setpriv ("-sys_time").
+// Converts names of capabilities from systemd's form ("CAP_SYS_TIME") to setpriv's ("-sys_time").
 std::string dropped(const std::string& names) {
   std::string all;
   for (std::string name : blank_separated(names)) {
@@ -45,13 +45,13 @@ std::string dropped(const std::string& names) {
   return all;
 }
 
-// The beginning of a command that runs as this user.
+// The prefix of a command that runs as this user.
 Words become(const std::string& user) {
   return {"setpriv", "--reuid=" + user, "--regid=" + (user == "nobody" ? "nogroup" : user),
           "--init-groups"};
 }
 
-// A process that `parent` has forked; the kernel here lists no children.
+// A child of `parent`; this kernel does not list children.
 pid_t child_of(pid_t parent) {
   pid_t child = 0;
   eventually([&] {
@@ -71,7 +71,7 @@ pid_t child_of(pid_t parent) {
 
 }  // namespace
 
-// Users of the inside pass through.
+// Users inside must be able to enter the directory.
 DebianRoot::DebianRoot(Nothing) { fs::permissions(home_.path(), fs::perms(0755)); }
 
 DebianRoot::DebianRoot() : DebianRoot(Nothing()) {
@@ -96,13 +96,13 @@ DebianRoot::DebianRoot(const DebianRoot& base, std::string hostname, const std::
 
 DebianRoot::~DebianRoot() { halt(); }
 
-// What is mounted in the namespaces is seen from outside as the root of their first process.
+// The host sees the mounts of the namespaces below the root of their first process.
 std::string DebianRoot::at(const std::string& path) const {
   return (base_.empty() ? root() : text("/proc/", inside_, "/root")) + path;
 }
 
 Exit DebianRoot::in_root(Words words, Seconds deadline) const {
-  // Java's packages want /proc.
+  // Java's packages need /proc.
   const Words enter = {"unshare",       "--mount",
                        "--pid",         "--fork",
                        "--kill-child",  "--mount-proc=" + root() + "/proc",
@@ -143,7 +143,7 @@ Unit DebianRoot::unit(const std::string& name) const {
   Unit unit;
   std::string command;
   std::map<std::string, std::string> environment;
-  // Of a template, as "stunnel@zookeeper", the file says %i for what is after the @.
+  // In a template unit such as "stunnel@zookeeper", %i means the part after the @.
   const size_t instance = name.find('@') + 1;
   const std::string file = instance == 0 ? name : name.substr(0, instance);
   std::istringstream stream(read_file(at("/usr/lib/systemd/system/" + file + ".service")));
@@ -192,8 +192,8 @@ Unit DebianRoot::unit(const std::string& name) const {
 }
 
 void DebianRoot::boot() {
-  // $0: the root; $1: the root below it; $2: what lies on top; $3: /srv/shared. The first process
-  // takes the exit status of those that nobody else waits for, as init does.
+  // $0: the root; $1: the root below it; $2: the changes on top; $3: /srv/shared. The first process
+  // reaps orphans, as init does.
   const std::string own_system = "mount --rbind /sys \"$0/sys\"";
   const std::string machine =
       "mount -t overlay overlay -o \"lowerdir=$1,upperdir=$2/changes,workdir=$2/work\" \"$0\" && "

@@ -1,8 +1,8 @@
 #pragma once
 
-// A fresh Debian 12 in a folder: packages are installed into it, and the commands of its units run
-// in it as systemd would run them, in mount, process and network namespaces of their own. Needs
-// root, debootstrap and Debian's servers.
+// A fresh Debian 12 in a directory. Packages are installed into it, and its units' commands run in
+// it as under systemd, in their own mount, process and network namespaces. Needs root, debootstrap
+// and Debian's servers.
 
 #include <memory>
 #include <set>
@@ -15,13 +15,13 @@ namespace proffer::test {
 // The environment of a fresh login, besides the user's.
 inline constexpr const char* kSystemPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin";
 
-// What a unit file says of its process.
+// The process that a unit file describes.
 struct Unit {
   std::string user = "root";
   Words environment = {};  // NAME=value
-  Words command = {};      // ExecStart, with the variables of its EnvironmentFile in place
+  Words command = {};      // ExecStart, with the variables of its EnvironmentFile replaced
   Words exec_start = {};   // ExecStart as written: a word may be "$VARIABLE"
-  std::string environment_file = {};  // empty: none
+  std::string environment_file = {};  // empty if it has none
   bool has_no_new_privileges = false;
   std::string umask = "0022";
   std::string bounding_set = "+all";  // for setpriv
@@ -29,39 +29,39 @@ struct Unit {
 
 class DebianRoot {
  public:
-  // Takes a minute or two; made() says whether it worked.
+  // Takes a minute or two; made() returns whether it worked.
   DebianRoot();
-  // A machine of that name with all that `base` has: what it changes, `base` does not see. It has
-  // no cgroups, which machines of one kernel would share. `shared`: a folder that it has as
-  // /srv/shared.
+  // A machine with this name and all files of `base`, which does not see its changes. It has no
+  // cgroups, because machines on one kernel would share them. `shared`: a directory that it mounts
+  // as /srv/shared.
   DebianRoot(const DebianRoot& base, std::string hostname, const std::string& shared);
-  // One's own, of what this one has now; it is not booted.
+  // An independent copy of the current files; it is not booted.
   std::unique_ptr<DebianRoot> copy() const;
   ~DebianRoot();
   DebianRoot(const DebianRoot&) = delete;
   DebianRoot& operator=(const DebianRoot&) = delete;
 
   const Exit& made() const { return made_; }
-  // A path inside as seen from outside.
+  // The host's path of a path inside.
   std::string at(const std::string& path) const;
-  // A command of root's with the network of this machine; what it starts ends with it. Not of a
-  // root with a base.
+  // Runs a command as root with the host's network; its processes end with it. Not for a root with
+  // a base.
   Exit in_root(Words words, Seconds deadline = Seconds{900}) const;
   Exit apt_get(Words words) const;
 
-  // All paths but logs, caches, backups and the database of packages, to be compared.
+  // All paths except logs, caches, backups and the package database, for comparisons.
   std::set<std::string> paths() const;
 
-  // From /usr/lib/systemd/system; of a template too, as "stunnel@zookeeper".
+  // A unit from /usr/lib/systemd/system, also of a template such as "stunnel@zookeeper".
   Unit unit(const std::string& name) const;
-  // Makes the namespaces: units and users see no other process and no other network.
+  // Creates the namespaces: units and users see only their own processes and network.
   void boot();
   // The first process of the namespaces.
   pid_t inside() const { return inside_; }
   std::unique_ptr<Process> start(const Unit& unit) const;
-  // What start() runs there, as root.
+  // The command of start(), as root.
   static Words command_of(const Unit& unit);
-  // SIGTERM to what start() returned, and its end.
+  // Sends SIGTERM to a process of start(), and waits for its end.
   static Exit stop(Process& started);
   Exit as(const std::string& user, const std::string& shell_command,
           Seconds deadline = kDeadline) const;
@@ -71,7 +71,7 @@ class DebianRoot {
   void halt() { init_ = nullptr; }
 
  private:
-  // Empty.
+  // Selects the constructor of an empty directory.
   struct Nothing {};
   explicit DebianRoot(Nothing nothing);
   std::string root() const { return home_ / "root"; }
@@ -80,7 +80,7 @@ class DebianRoot {
   TemporaryDirectory home_;
   Exit made_;
   std::string base_ = {};      // the root below this one, if any
-  std::string hostname_ = {};  // empty: that of this machine
+  std::string hostname_ = {};  // empty: the host's name
   std::string shared_ = {};
   std::unique_ptr<Process> init_;
   pid_t inside_ = 0;

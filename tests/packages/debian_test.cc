@@ -1,5 +1,5 @@
-// The Debian packages in a fresh Debian 12: what an operator and two users see from the first
-// installation until nothing is left. At night only (./test --long), and for root only.
+// The Debian packages in a fresh Debian 12, as an operator and two users see them, from the first
+// installation to a complete removal. Only at night (./test --long), and only as root.
 
 #include <filesystem>
 #include <sstream>
@@ -24,7 +24,7 @@ using testing::Not;
 class Debian : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    // One root for all suites, until this process ends.
+    // One root for all test suites, until this process ends.
     if (!PackedDebian::obstacle().empty() || root_ != nullptr) return;
     root_ = PackedDebian::pristine().copy();
     ASSERT_EQ(root_->made().code, 0) << root_->made().out << root_->made().err;
@@ -36,7 +36,7 @@ class Debian : public testing::Test {
     ASSERT_EQ(root_->made().code, 0);
   }
 
-  // A command of the guide: of root with sudo, of alice without; apt-get does not ask.
+  // Runs a command of the guide: as root if it has sudo, else as alice; apt-get asks no questions.
   static void run_as_written(std::string command) {
     if (command.starts_with("sudo systemctl ")) return;
     const std::string sudo = "sudo ";
@@ -78,7 +78,7 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
   const std::set<std::string> before = debian.paths();
   const std::string users_before = read_file(debian.at("/etc/passwd"));
 
-  // As docs/guides/install.md says, whose first command installs.
+  // Follows docs/guides/install.md, whose first command installs.
   const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/install.md");
   std::vector<std::string> commands = commands_between(guide, "## Install\n", "## Settings\n");
   ASSERT_GE(commands.size(), 5u);
@@ -106,7 +106,7 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
     EXPECT_EQ(debian.as(user, "proffer role set research --weight 3").code, 1);
   }
   EXPECT_EQ(debian.as("root", "proffer run -- id -un").out, "root\n");
-  // Apps run as the users that created them.
+  // Apps run as their creators.
   EXPECT_TRUE(eventually([&] { return debian.as("bob", "proffer service list").code == 0; }))
       << service->err();
   for (const std::string user : {"alice", "bob"}) {
@@ -143,7 +143,7 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
   }
   debian.halt();
 
-  // Settings of the operator outlive an upgrade and a removal.
+  // The operator's settings survive an upgrade and a removal.
   const std::string settings = read_file(debian.at("/etc/proffer/master.flags"));
   EXPECT_THAT(settings, HasSubstr("\n--operators_group=operators\n"));
   const Exit again = debian.apt_get({"install", "--reinstall", package("proffer")});
@@ -159,7 +159,7 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
   EXPECT_EQ(read_file(debian.at("/etc/passwd")), users_before);
 }
 
-// Without systemd: an agent that was killed has left a task, and its groups.
+// Without systemd, a killed agent leaves a task and its cgroups behind.
 TEST_F(Debian, APurgeLeavesNothingOfAKilledAgent) {
   if (!fs::exists("/sys/fs/cgroup/pids")) GTEST_SKIP() << "not run: needs cgroups v1";
   DebianRoot& debian = *root_;
@@ -182,7 +182,7 @@ TEST_F(Debian, APurgeLeavesNothingOfAKilledAgent) {
   const Exit purged = debian.as("root", "dpkg --purge proffer");
   EXPECT_EQ(purged.code, 0) << purged.out << purged.err;
   EXPECT_EQ(debian.as("root", groups).out, "");
-  // Not `proffer run`, which has this in its arguments.
+  // The pattern does not match `proffer run`, which has the words in its arguments.
   const std::string sleeping =
       "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done | grep -c '^sleep 1000'";
   EXPECT_EQ(debian.as("root", sleeping).out, "0\n");
@@ -191,11 +191,11 @@ TEST_F(Debian, APurgeLeavesNothingOfAKilledAgent) {
 
 // An attack of one user on another, on the daemons or on the machine.
 struct Attack {
-  std::string command;  // of a shell; fails
-  std::string says;     // what its user is told: a regular expression
+  std::string command;  // a shell command, which must fail
+  std::string says;     // expected error message: a regular expression
 };
 
-// The daemons as installed, a task of alice's, and what bob and nobody try.
+// Installed daemons, a task of alice's, and the attacks of bob and nobody.
 class AttackedDebian : public Debian {
  protected:
   void SetUp() override {
@@ -203,7 +203,7 @@ class AttackedDebian : public Debian {
     if (IsSkipped() || HasFatalFailure()) return;
     ASSERT_EQ(root_->apt_get({"install", package("proffer")}).code, 0);
     for (const char* user : {"alice", "bob"}) {
-      root_->in_root({"useradd", "--create-home", "--user-group", user});  // or it is there
+      root_->in_root({"useradd", "--create-home", "--user-group", user});  // or the user exists
     }
     root_->boot();
     master_ = root_->start(root_->unit("proffer-master"));
@@ -236,7 +236,7 @@ class AttackedDebian : public Debian {
 
   static bool service_is_there() { return root_->as("root", "proffer service list").code == 0; }
 
-  // What only operators may do to the cluster.
+  // Commands that only operators may use.
   std::vector<Attack> on_cluster() const {
     return {
         {"proffer kill victim", "may not kill a task of another user"},
@@ -267,7 +267,7 @@ class AttackedDebian : public Debian {
     };
   }
 
-  // Files over HTTP: those of others, and ways out of a sandbox of one's own.
+  // Files over HTTP: files of other users, and escapes from one's own sandbox.
   std::vector<Attack> on_files() const {
     const auto by_link = [](const std::string& link) {
       return "task=$(proffer run -- '" + link +
@@ -288,7 +288,7 @@ class AttackedDebian : public Debian {
     };
   }
 
-  // What the kernel keeps users from, told by the tool they use; `as_task`: from within a task.
+  // Attempts that the kernel refuses, with the tool's message; `as_task`: from within a task.
   std::vector<Attack> on_machine() const {
     const std::string denied = "[Pp]ermission denied|not permitted";
     return {
@@ -320,9 +320,10 @@ class AttackedDebian : public Debian {
     };
   }
 
-  // Each fails, says why, and shows nothing.
+  // Each attack fails, gives its reason, and shows no data.
   void expect_failures(const std::string& user, const std::vector<Attack>& attacks, bool as_task) {
-    // minbase has no ps. Not one's own processes: executors of a user wait for its next task.
+    // minbase has no ps. The user's own processes are excluded: executors of a user wait for its
+    // next task.
     const std::string tools =
         "ps_of() { for p in /proc/[0-9]*; do "
         "case $(tr '\\0' ' ' < $p/cmdline 2>/dev/null) in *proffer/$1\\ *) [ -O $p ] || { echo "
@@ -371,7 +372,7 @@ TEST_F(AttackedDebian, OneUserDoesNothingToAnotherOrToTheCluster) {
   EXPECT_GE(attacks_, 30);
   expect_victim_unharmed();
 
-  // What the master refused is in its log, with the user; at most ten lines in a second.
+  // The master logs its refusals with the user, at most ten lines per second.
   root_->halt();
   const std::string log = master_->wait().err;
   for (const std::string user : {"bob", "nobody"}) {

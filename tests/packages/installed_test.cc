@@ -1,5 +1,5 @@
-// What `cmake --install` leaves: programs that find each other wherever they lie, settings that the
-// daemons take, man pages, and what an author outside the source tree builds with.
+// The result of `cmake --install`: programs that find each other below any prefix, settings that
+// the daemons accept, man pages, and files with which an author builds outside the source tree.
 
 #include <filesystem>
 #include <fstream>
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr Seconds kBuildDeadline{240};
 
-// One tree for all tests: the prefix /usr below a folder.
+// One tree for all tests: the prefix /usr below a directory.
 class Installed : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -30,7 +30,7 @@ class Installed : public testing::Test {
   }
   static void TearDownTestSuite() { root_ = nullptr; }
 
-  // A path as it will be once the tree is the system's.
+  // A path as on a system where the tree is installed.
   static std::string at(const std::string& path) { return root_->path() + path; }
 
   static std::unique_ptr<TemporaryDirectory> root_;
@@ -68,7 +68,7 @@ TEST_F(Installed, ProgramsFindEachOtherThroughTheLinkInBin) {
   const Exit batch = run({at("/usr/bin/proffer"), "batch", "--help"});
   EXPECT_EQ(batch.code, 0) << batch.err;
   const Daemons daemons(at("/usr/lib/proffer"), at("/etc/proffer"));
-  // It waits for the agent.
+  // The command waits for the agent.
   const Exit done = run({at("/usr/bin/proffer"), "run", "--", "echo from the tree"},
                         {{"PROFFER_MASTER", daemons.socket()}});
   EXPECT_EQ(done.code, 0) << done.err;
@@ -106,7 +106,7 @@ TEST_F(Installed, SystemdTakesTheUnitsInAnyPrefix) {
   }
 }
 
-// Every flag of --help is in the file of defaults, as a comment, and in the man page.
+// Every flag of --help is in the defaults file, as a comment, and in the man page.
 TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlagsAndRulesAreThere) {
   for (const std::string name : {"master", "agent"}) {
     const std::string help = run({at("/usr/lib/proffer/proffer-" + name), "--help"}).out;
@@ -132,7 +132,7 @@ TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlagsAndRulesAreThere) {
   EXPECT_TRUE(fs::exists(at("/usr/share/proffer/prometheus/proffer.rules.yml")));
 }
 
-// As bash asks when somebody types a word and presses the tabulator.
+// Like bash when a user types a word and presses Tab.
 TEST_F(Installed, BashCompletesCommandsVerbsAndOptions) {
   const auto completed = [&](const std::string& line) {
     const Exit done = run({"bash", "-c",
@@ -162,8 +162,8 @@ TEST_F(Installed, BashCompletesCommandsVerbsAndOptions) {
   EXPECT_TRUE(eventually([&] { return agent() == "the-agent\n"; }));
 }
 
-// An author may include any of them first, and gets no macros with them: those of glog, for one,
-// are names of other programs.
+// An author may include any header first, and gets no macros from it: glog's, for example, have
+// common names.
 TEST_F(Installed, EachHeaderCompilesAloneAndDefinesNoMacrosButOurs) {
   std::vector<std::string> headers;
   for (const fs::directory_entry& entry :
@@ -180,7 +180,7 @@ TEST_F(Installed, EachHeaderCompilesAloneAndDefinesNoMacrosButOurs) {
 
   int ours = 0;
   for (const std::string& header : headers) {
-    // Each #define, after a line that says where it is: # 12 "/usr/include/x.h".
+    // Each #define, after a line with its position: # 12 "/usr/include/x.h".
     std::istringstream lines(
         run({"g++", "-std=c++20", "-E", "-dD", "-x", "c++", "-I", at("/usr/include"), header}).out);
     std::string file;
@@ -195,7 +195,7 @@ TEST_F(Installed, EachHeaderCompilesAloneAndDefinesNoMacrosButOurs) {
       ++ours;
     }
   }
-  EXPECT_GE(ours, 3);  // The version's, else nothing was looked at.
+  EXPECT_GE(ours, 3);  // the version's macros; fewer means that nothing was examined
 }
 
 // tests/packages/author is the project of docs/guides/write-a-framework.md.

@@ -1,8 +1,7 @@
 #pragma once
 
-// A fresh Debian with our packages in /debs, made once for all suites of this program. At night
-// only
-// (./test --long), and for root only.
+// A fresh Debian with our packages in /debs, made once for all suites of this program. Only at
+// night (./test --long), and only as root.
 
 #include <string>
 
@@ -12,9 +11,9 @@ namespace proffer::test {
 
 class PackedDebian {
  public:
-  // Why there can be none here; empty: there can.
+  // The reason why it cannot be made here; empty if it can.
   static std::string obstacle();
-  // The first call takes minutes. made() says whether it worked. Suites change copies of it.
+  // The first call takes minutes. made() returns whether it worked. Suites change copies of it.
   static const DebianRoot& pristine();
   // The path of a package inside it.
   static std::string package(const std::string& name);

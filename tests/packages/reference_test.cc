@@ -1,5 +1,5 @@
-// The reference of the public headers, in proffer-doc: how comments of a header become
-// descriptions, and that the pages have them.
+// The reference of the public headers in proffer-doc: comments of headers become descriptions, and
+// the pages have them.
 
 #include <filesystem>
 #include <fstream>
@@ -93,7 +93,7 @@ TEST(Reference, CommentsAboveAndBehindDeclarationsDescribeThem) {
             "}  // namespace sea\n");
 }
 
-// The text of a page, without its tags.
+// The text of a page without its tags.
 std::string text_of(const std::string& page) {
   std::string text;
   bool in_tag = false;
@@ -125,7 +125,7 @@ TEST(Reference, HasAPageForEachPublicClassWithTheTextOfItsHeader) {
               HasSubstr("The machine loses its power"));
   EXPECT_THAT(text_of(reference + "structproffer_1_1proto_1_1TaskSpec.html"),
               HasSubstr("tasks with the same id share an executor"));
-  // What is not installed is not described.
+  // Headers that are not installed are not described.
   for (const fs::directory_entry& page : fs::directory_iterator(reference)) {
     EXPECT_THAT(page.path().filename().string(), Not(HasSubstr("Host.html"))) << page.path();
   }

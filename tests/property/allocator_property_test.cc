@@ -20,8 +20,8 @@ namespace proffer::allocator_property_test {
 namespace {
 
 struct Options {
-  int64_t scale = 1;             // of all amounts
-  std::string prefix = "";       // of the names of roles and frameworks
+  int64_t scale = 1;             // scale of all amounts
+  std::string prefix = "";       // for names of roles and frameworks
   bool open_and_gpus = true;     // devices and entitlements do not scale exactly
   bool with_suppressed = false;  // one more framework, which is suppressed
 };

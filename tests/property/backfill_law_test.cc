@@ -1,6 +1,6 @@
-// The law of backfill: no claim is served later than without it. Each case runs once with backfill;
-// then, for each claim, again, without backfill from the moment on in which the claim began. Until
-// that moment both runs are the same.
+// The law of backfill: no claim is served later than without it. Each case runs once with backfill.
+// Then it runs again for each claim, without backfill from the beginning of that claim on; until
+// then both runs are equal.
 
 #include <algorithm>
 #include <map>
@@ -22,7 +22,7 @@ namespace {
 // The true run time of tasks, compared with their time limit.
 enum class Truth : uint8_t {
   kToTheLimit,
-  kAsExpected,  // as their ask declares, which is less than the limit
+  kAsExpected,  // as the ask declares, below the limit
   kAnything,    // up to the limit
 };
 
@@ -96,7 +96,7 @@ class Life {
     return options;
   }
 
-  // Runs until then, or until the ask of the claim is given a task.
+  // Runs for this time, or until the claim's ask gets a task.
   void live(Duration duration, const Claim* of_claim = nullptr) {
     for (size_t i = 0; i < case_.agents.size(); ++i) {
       allocator_.set_agent(AgentId(text("a", i)),
@@ -124,7 +124,7 @@ class Life {
 
   const std::vector<Claim>& claims() const { return claims_; }
   int64_t backfilled() const { return backfilled_; }
-  // The first task given to the ask at this time or later.
+  // The first task that the ask gets from this time on.
   std::optional<std::pair<Time, AgentId>> first_given(const Claim& to) const {
     const auto given = given_.find({to.framework, to.ask});
     if (given == given_.end()) return std::nullopt;
@@ -174,7 +174,7 @@ class Life {
       for (int64_t i = 0; i < fill.count; ++i) {
         std::optional<std::vector<Slice>> slices = take(ask->shape, rest);
         ASSERT_TRUE(slices);
-        // Numbered by the work, not by the time: the same in all runs.
+        // Numbered per ask, not by time: the same in all runs.
         const int64_t number = ++launched_[{grant.framework, fill.ask}];
         const TaskId id(text(fill.ask.str(), "-", number));
         tasks.push_back({.task = id,
@@ -194,7 +194,7 @@ class Life {
     check();
   }
 
-  // Lives without backfill are those of the other property tests.
+  // Invariants of these runs; other property tests check runs without backfill.
   void check() const {
     if (is_compared_) return;
     for (const Violation& violation : allocator_.violations()) ADD_FAILURE() << violation.what;
@@ -329,8 +329,8 @@ TEST(BackfillLaw, NoClaimIsServedLaterThanWithoutBackfill) {
   }
 }
 
-// Where tasks end early, the claim may wait for what backfills it, but never for longer than until
-// the tasks in its way had to end.
+// If tasks end early, a claim may wait for a task that backfills it, but never longer than until
+// the tasks in its way would have had to end.
 TEST(BackfillLaw, NoClaimIsServedLaterThanTheTimeLimitsOfTheTasksInItsWay) {
   int64_t kept = 0;
   int64_t backfilled = 0;

@@ -20,7 +20,7 @@ constexpr int64_t kEndless = 20'000;
 
 std::string shape(int64_t cpus) { return text("cpus:", cpus, ";mem:", cpus, "GiB"); }
 
-// Tasks of the shape without end, each of another duration around `mean`.
+// Endless tasks of this shape, with different durations around `mean`.
 void endless(Story& s, const std::string& name, int64_t cpus, Duration mean) {
   s.tasks(name, shape(cpus), kEndless, mean);
   s.scenario().frameworks.back().tasks.back().duration_spread = 500'000;
@@ -34,8 +34,8 @@ struct Large {
   Duration bound = {};
 };
 
-// Some machines, a role with a guarantee of a part of them that has small tasks without end and a
-// few tasks as large as a machine, and others with small tasks without end.
+// Some machines. One role has a guarantee of a part of them, with endless small tasks and a few
+// tasks as large as a machine; other roles have endless small tasks.
 Large draw_large(uint64_t seed) {
   Prng random(seed);
   Large drawn;
@@ -53,7 +53,7 @@ Large draw_large(uint64_t seed) {
   drawn.tasks = random.between(1, 3);
   drawn.story.framework("large", random.chance(1, 2) ? "team" : "team/large");
   drawn.story.tasks("l", shape(cpus), drawn.tasks, seconds(10), seconds(30));
-  // It is owed a task, or has waited, and all tasks on its machine end; one after the other.
+  // Each task is owed or has waited, and all tasks on its machine end; one task after another.
   drawn.bound = seconds(30) + (kClaimAfter + mean * 3 + seconds(10)) * drawn.tasks * 2;
   return drawn;
 }
@@ -70,9 +70,9 @@ TEST(ChurnLaws, LargeAsksInGuaranteedRolesAreServedWithinABound) {
 
 // --- use of resources ---------------------------------------------------------------------------
 
-// Machines with a service that never ends, small tasks without end, and asks that cannot run as
-// long as the service does: tasks as large as a machine where the service is on all machines, or
-// gangs of all machines where it is on one of them or more.
+// Machines with a service that never ends, endless small tasks, and asks that cannot run as long as
+// the service does: tasks as large as a machine if the service is on all machines, or gangs of all
+// machines if it is on at least one.
 Story draw_blocked(uint64_t seed, bool gangs, int64_t& total) {
   Prng random(seed);
   Story s;
@@ -123,7 +123,7 @@ TEST(ChurnLaws, LargeTasksThatCannotRunLeaveTheClusterToOthers) {
 
 // --- reclaims ------------------------------------------------------------------------------------
 
-// Some machines and tenants with endless tasks, which last minutes. The tenants come within the
+// Some machines and tenants with endless tasks that last minutes. The tenants arrive within the
 // first minute, and all borrowed resources may be reclaimed.
 Story draw_tenants(uint64_t seed) {
   Prng random(seed);
@@ -141,8 +141,8 @@ Story draw_tenants(uint64_t seed) {
   return s;
 }
 
-// In 25 hours of 100 clusters; a reclaim for a framework that still lacks a task when its patience
-// ends is right. Without patience there are over 400.
+// In 25 hours of 100 clusters. A reclaim is right if a framework still lacks a task when its
+// patience ends. Without patience there are over 400.
 TEST(ChurnLaws, NextToNothingIsReclaimedOnceAllHaveHadTheirPart) {
   int64_t late = 0;
   for (const uint64_t seed : Seeds(100)) {
@@ -156,8 +156,8 @@ TEST(ChurnLaws, NextToNothingIsReclaimedOnceAllHaveHadTheirPart) {
   EXPECT_LE(late, 25);
 }
 
-// The same with guarantees, of some kinds or all, which may be reclaimed at once: tasks are much
-// shorter, and some tenants want CPUs above all, some memory.
+// The same with guarantees of some or all kinds, which may be reclaimed at once. Tasks are much
+// shorter; some tenants need mostly CPUs, others memory.
 Story draw_guaranteed(uint64_t seed) {
   Prng random(seed);
   Story s;
@@ -182,8 +182,8 @@ Story draw_guaranteed(uint64_t seed) {
   return s;
 }
 
-// In 17 hours of 100 clusters: 73; one small cluster has half of them. Where a guarantee of one
-// kind may take all of another: 2,128; with claims on places that a guarantee needs: 296.
+// In 17 hours of 100 clusters: 73, half of them in one small cluster. If a guarantee of one kind
+// may take all of another kind: 2,128; with claims on places that a guarantee needs: 296.
 TEST(ChurnLaws, LittleIsReclaimedForGuaranteesOnceAllHaveHadTheirPart) {
   int64_t late = 0;
   for (const uint64_t seed : Seeds(100)) {

@@ -21,7 +21,7 @@ Bytes bytes_of(Encoder& encoder, const Envelope& envelope) {
   return {frame->begin(), frame->end()};
 }
 
-// A frame; none if this envelope happens to be too large for a frame.
+// A frame; empty if this envelope is too large for a frame.
 std::optional<Bytes> try_bytes(Encoder& encoder, const Envelope& envelope) {
   const auto frame = encoder.encode(envelope);
   if (frame) return Bytes(frame->begin(), frame->end());
@@ -74,7 +74,7 @@ TEST(CodecProperty, EveryRecordComesOutAsItWentIn) {
   }
 }
 
-// One of the changes that a hostile or broken peer makes to a frame.
+// Makes one change that a hostile or broken peer could make.
 void mutate(Prng& prng, const Bytes& other, Bytes& frame) {
   const auto at = [&] { return prng.below(frame.size()); };
   const uint64_t changes = 1 + prng.below(4);
@@ -92,14 +92,14 @@ void mutate(Prng& prng, const Bytes& other, Bytes& frame) {
       case 3:
         frame.resize(at());
         break;
-      case 4: {  // another word of the frame: usually a pointer elsewhere
+      case 4: {  // copies one word over another: often a pointer to a wrong place
         if (frame.size() < 16) break;
         const size_t to = prng.below(frame.size() / 8) * 8;
         const size_t from = prng.below(frame.size() / 8) * 8;
         std::memcpy(frame.data() + to, Bytes(&frame[from], &frame[from] + 8).data(), 8);
         break;
       }
-      default: {  // The beginning of one and the end of another.
+      default: {  // the beginning of one and the end of another
         const size_t cut = prng.below(frame.size() / 8 + 1) * 8;
         frame.resize(cut);
         if (cut < other.size()) frame.insert(frame.end(), &other[cut], &other[0] + other.size());
@@ -108,8 +108,8 @@ void mutate(Prng& prng, const Bytes& other, Bytes& frame) {
   }
 }
 
-// Decoded values are within bounds: they can be sent again with the same meaning. (A message may be
-// too large for that, if pointers of the frame shared their targets.)
+// A decoded value is within bounds, so it can be sent again with the same meaning. (It may be too
+// large if pointers of the frame shared their targets.)
 void expect_sound(Encoder& encoder, const Envelope& decoded, uint64_t seed) {
   if (std::holds_alternative<Unknown>(*decoded.message)) return;
   const std::optional<Bytes> again = try_bytes(encoder, decoded);

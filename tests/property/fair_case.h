@@ -1,7 +1,7 @@
 #pragma once
 
-// A case of fairness as a value that a person can read when a law fails: a pool, the demands of
-// roles, and the number of tasks of each.
+// A case of fairness as a readable value: a pool, the roles' demands, and the number of tasks of
+// each.
 
 #include <iterator>
 #include <optional>
@@ -32,7 +32,7 @@ struct Case {
   ResourceVector pool = {};
   std::vector<Demand> demands = {};
 };
-using Tasks = std::vector<Fraction>;  // how many each runs
+using Tasks = std::vector<Fraction>;  // the number of tasks of each role
 
 // Roles are called a, b, c …
 inline std::string name(size_t i) { return std::string(1, static_cast<char>('a' + i)); }
@@ -62,13 +62,13 @@ inline std::string to_text(const Case& c, const Tasks& tasks) {
   return out;
 }
 
-// `cpus` and `mem` whole CPUs and MiB.
+// `cpus` and `mem` are whole CPUs and MiB.
 inline Demand wants(int64_t cpus, int64_t mem, std::optional<int64_t> count = {},
                     int64_t weight = kWeightOne) {
   return {.task = ResourceVector::of(cpus * 1000, mem * 1000), .count = count, .weight = weight};
 }
 
-// The share that the rule compares: of the kind with the largest fraction, divided by the weight.
+// The share that is compared: the largest fraction of any kind, divided by the weight.
 inline Fraction level(const Case& c, size_t i, const Fraction& tasks) {
   return tasks * ideal::share_of_task(c.pool, c.demands[i]) * kWeightOne / c.demands[i].weight;
 }
@@ -85,12 +85,12 @@ inline Fraction used(const Case& c, const Tasks& tasks, ResourceKind kind) {
 
 struct Ranges {
   size_t roles_max = 5;
-  size_t kinds = 3;      // of cpus, mem, disk
-  int64_t task_max = 8;  // units of each kind
-  int64_t pool_min = 1;  // units
+  size_t kinds = 3;      // cpus, mem, disk
+  int64_t task_max = 8;  // in units of each kind
+  int64_t pool_min = 1;  // in units
   int64_t pool_max = 40;
-  int64_t count_max = 12;  // of those with a finite count
-  bool zeros = true;       // tasks that take nothing of some kinds
+  int64_t count_max = 12;  // if the count is finite
+  bool zeros = true;       // some tasks need nothing of some kinds
   bool weights = true;
 };
 
@@ -104,7 +104,7 @@ inline Case random_case(Prng& random, const Ranges& ranges) {
   constexpr int64_t kWeights[] = {500, 1000, 1000, 1500, 2000, 3000};
   for (size_t i = 0; i < roles; ++i) {
     Demand demand;
-    // Some take little of every kind, so that there are tasks of many sizes.
+    // Some tasks need little of every kind, so that sizes vary.
     const int64_t most = random.between(1, ranges.task_max);
     for (size_t k = 0; k < kinds; ++k) {
       const bool zero = ranges.zeros && kinds > 1 && random.chance(1, 4);

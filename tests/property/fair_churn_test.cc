@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kTrees = 100;  // PROFFER_CASES=200 takes about a minute
 
-// The least that is required. `revokes`: the most.
+// Minimum values; `revokes` is a maximum.
 struct Bounds {
   double p1 = 0;
   double p5 = 0;
@@ -28,7 +28,7 @@ struct Bounds {
   double p50 = 0;
   double utilisation = 0;
   int64_t revokes = 0;
-  double long_lacks = 0;  // likewise; whole tasks cannot always fit where divisible ones could
+  double long_lacks = 0;  // a maximum too; whole tasks cannot always fit where divisible ones could
 };
 // The goal is 0.80 and 0.90 on both.
 constexpr Bounds kOnOneAgent = {.p1 = 0.85,

@@ -1,4 +1,4 @@
-// The oracle itself: worked examples, and fractions that are exact or report that they are not.
+// The oracle itself: worked examples, and fractions that are either exact or marked as inexact.
 
 #include <optional>
 #include <vector>
@@ -24,8 +24,8 @@ TEST(Ideal, ExampleOfThePaper) {
   EXPECT_EQ(fill(kNineAndEighteen, {wants(1, 4), wants(3, 1)}), (Tasks{3, 2}));
 }
 
-// With three times the weight, b's dominant share is three times a's: 6/7 and 2/7, where the CPUs
-// end.
+// The weight of b is three times that of a, so its dominant share is too: 6/7 and 2/7, where the
+// CPUs end.
 TEST(Ideal, ExampleOfThePaperWeighted) {
   const Tasks tasks =
       fill(kNineAndEighteen, {wants(1, 4), wants(3, 1, {}, 3 * kWeightOne)}).value();
@@ -53,8 +53,8 @@ TEST(Ideal, NobodyRunsWhatNeedsAKindThatIsNotThere) {
   EXPECT_EQ(fill(kNineAndEighteen, {}), Tasks());
 }
 
-// Thirty-two roles whose tasks have no common factor need more than 128 bits: no answer is better
-// than a wrong one.
+// Thirty-two roles whose tasks have no common factor need more than 128 bits: the oracle then gives
+// no answer instead of a wrong one.
 TEST(Ideal, ACaseThatIsTooLargeForExactFractionsHasNoAnswer) {
   std::vector<ideal::Demand> demands;
   for (int64_t i = 0; i < 32; ++i) {
@@ -72,8 +72,8 @@ TEST(IdealWholeTasks, ExampleOfThePaper) {
   EXPECT_EQ(whole.at_first_misfit, (std::vector<int64_t>{3, 2}));
 }
 
-// With 3 of 8 CPUs each it is b's turn, since a was served last; but two are not enough for it.
-// They are a's.
+// Each has 3 of 8 CPUs, and b is next, since a was served last; two CPUs are not enough for b, so
+// a gets them.
 TEST(IdealWholeTasks, WhoDoesNotFitLeavesAndTheOthersGoOn) {
   const ideal::WholeTasks whole =
       fill_whole(ResourceVector::of(8000, 0), {wants(1, 0), wants(3, 0)});
@@ -81,7 +81,7 @@ TEST(IdealWholeTasks, WhoDoesNotFitLeavesAndTheOthersGoOn) {
   EXPECT_EQ(whole.tasks, (std::vector<int64_t>{5, 1}));
 }
 
-// Among equals the one that was served longest ago is next: with 9 CPUs the last three are b's.
+// Among equals, the one that was served longest ago is next: with 9 CPUs, b gets the last three.
 TEST(IdealWholeTasks, EqualsTakeTurns) {
   const ideal::WholeTasks whole =
       fill_whole(ResourceVector::of(9000, 0), {wants(1, 0), wants(3, 0)});

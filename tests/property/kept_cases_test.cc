@@ -1,5 +1,5 @@
-// Cases on which a law of the generated clusters once failed. Each is a separate story, so that it
-// stays if the generator changes.
+// Cases in which a law of the generated clusters once failed. Each is a separate story, so that it
+// does not depend on the generator.
 
 #include <string>
 
@@ -13,8 +13,8 @@ namespace {
 using replay::Replay;
 using replay::Story;
 
-// Case 4781: the cap limits what is taken from borrowers. Tasks on resources that were set aside
-// for another ask and only lent end when these are wanted, however many tasks that are.
+// Case 4781: the cap limits preemption of borrowers. Tasks on lent resources, which are set aside
+// for another ask, end when that ask needs them, regardless of the cap.
 TEST(KeptCase, WhatWasOnlyLentEndsWhateverTheCap) {
   Story s;
   s.agent("a1", "cpus:8;mem:8GiB");
@@ -32,8 +32,8 @@ TEST(KeptCase, WhatWasOnlyLentEndsWhateverTheCap) {
   EXPECT_EQ(run.group("guest", "t").running, 8);
 }
 
-// Found by renaming roles: of two that have borrowed equally, the one that was served last gives
-// back, regardless of its name.
+// Found by renaming roles: of two roles that have borrowed equally, the one that was served last
+// gives back, regardless of its name.
 TEST(KeptCase, OfEqualBorrowersTheOneThatWasServedLastGivesBack) {
   for (const bool reverse : {false, true}) {
     const std::string first = reverse ? "y" : "b";
@@ -67,7 +67,7 @@ TEST(KeptCase, AGangThatTwoAttributesKeepApartIsPlacedIfThereIsAWay) {
   EXPECT_EQ(run.running("f"), 2);
 }
 
-// It gets a claim while others come and go.
+// It gets a claim under churn.
 TEST(KeptCase, AGangThatTwoAttributesKeepApartIsClaimedFor) {
   Story s;
   s.agent("corner", "cpus:2;mem:2GiB", "rack:r1;disk:ssd");

@@ -1,7 +1,7 @@
 // The laws of dominant resource fairness (Ghodsi et al., NSDI 2011, sections 3 and 6.1) for the
-// oracle in tests/oracle: for all small cases and for many generated ones, with finite counts,
-// weights, and tasks that need nothing of some kinds. A failure prints the case. How near to the
-// oracle the production allocator comes is in near_ideal_test.cc.
+// oracle in tests/oracle: for all small cases and many generated ones, with finite counts, weights,
+// and tasks that need nothing of some kinds. A failure prints the case. near_ideal_test.cc compares
+// the production allocator with the oracle.
 
 #include <algorithm>
 #include <functional>
@@ -30,7 +30,8 @@ using fair_case::used;
 using fair_case::wants;
 using fair_case::wants_more;
 
-// A way of sharing. The laws are tested with ours and, to show that they can fail, with others.
+// A rule of sharing. The laws are tested with our rule, and with others to show that the laws can
+// fail.
 using Rule = std::function<Tasks(const Case&)>;
 
 Tasks drf(const Case& c) {
@@ -41,7 +42,7 @@ Tasks drf(const Case& c) {
 
 // --- the laws: each returns the violation, or an empty text -------------------------------------
 
-// No role runs more than it wants, and all tasks fit.
+// No role runs more tasks than it wants, and all tasks fit.
 std::string not_possible(const Case& c, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     const Demand& demand = c.demands[i];
@@ -55,7 +56,7 @@ std::string not_possible(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// The number of tasks of `demand` that fit into the bundle of `tasks` tasks of `of`.
+// The number of tasks of `demand` that fit into the resources of `tasks` tasks of `of`.
 Fraction tasks_within(const Demand& demand, const Demand& of, const Fraction& tasks) {
   std::optional<Fraction> least;
   for (const ResourceKind kind : kResourceKinds) {
@@ -69,8 +70,8 @@ Fraction tasks_within(const Demand& demand, const Demand& of, const Fraction& ta
   return demand.count && all > *demand.count ? Fraction(*demand.count) : all;
 }
 
-// Sharing incentive: each runs at least the tasks that its part of everything, by weight, would
-// hold.
+// Sharing incentive: each role runs at least as many tasks as its part of the pool, by weight,
+// could hold.
 std::string no_sharing_incentive(const Case& c, const Tasks& tasks) {
   int64_t weights = 0;
   for (const Demand& demand : c.demands) {
@@ -86,7 +87,8 @@ std::string no_sharing_incentive(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// Envy-freeness: no role would run more with the bundle of another, scaled to its own weight.
+// Envy-freeness: no role would run more tasks with the resources of another one, scaled to its own
+// weight.
 std::string envy(const Case& c, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!wants_more(c, i, tasks[i])) continue;
@@ -102,8 +104,8 @@ std::string envy(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// Pareto efficiency: no role can run more unless another runs less. Since no resources go to tasks
-// that do not need them, this means: a role that wants more lacks a kind that is used up.
+// Pareto efficiency: no role can run more unless another one runs less. Since tasks get only
+// resources that they need, this means: a role that wants more lacks a kind that is used up.
 std::string waste(const Case& c, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!wants_more(c, i, tasks[i])) continue;
@@ -152,7 +154,7 @@ testing::AssertionResult holds(const std::string& broken) {
   return testing::AssertionFailure() << "\n" << broken;
 }
 
-// "", or the broken law, how it is broken, and the case.
+// "", or the violated law, the violation, and the case.
 std::string first_broken(const Case& c, const Tasks& tasks) {
   for (const Law& law : kLaws) {
     const std::string broken = law.broken(c, tasks);
@@ -161,8 +163,8 @@ std::string first_broken(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// Strategy-proofness: the number of true tasks that `liar` runs if it declares `lie` is no more
-// than with the truth.
+// Strategy-proofness: if `liar` declares `lie`, it runs no more of its true tasks than with the
+// truth.
 std::string lie_helps(const Rule& rule, const Case& c, size_t liar, const Demand& lie) {
   const Fraction honest = rule(c)[liar];
   Case told = c;
@@ -175,7 +177,7 @@ std::string lie_helps(const Rule& rule, const Case& c, size_t liar, const Demand
 
 // --- small cases --------------------------------------------------------------------------------
 
-// All demands of `least`..4 CPUs and `least`..4 MiB, for each count and weight; wanting nothing
+// All demands of `least`..4 CPUs and `least`..4 MiB, for each count and weight; the empty demand
 // once.
 std::vector<Demand> small_demands(int64_t least, const std::vector<std::optional<int64_t>>& counts,
                                   const std::vector<int64_t>& weights = {kWeightOne}) {
@@ -192,8 +194,8 @@ std::vector<Demand> small_demands(int64_t least, const std::vector<std::optional
   return all;
 }
 
-// Up to three of `demands`, in all ways but for their order, together in a pool. `visit` returns
-// whether to go on.
+// All combinations of up to three `demands` in a pool, regardless of order. `visit` returns whether
+// to continue.
 void for_all_small_cases(const ResourceVector& pool, const std::vector<Demand>& demands,
                          const std::function<bool(const Case&)>& visit) {
   Case c{.pool = pool};
@@ -230,7 +232,7 @@ TEST(Laws, HoldForAllSmallCasesWithWeights) {
   expect_laws_for_all(kFourAndThree, small_demands(0, {kEndless}, {1000, 2000}));
 }
 
-// No role can run tasks that need a missing kind, and this hinders no other role.
+// No role can run tasks that need a missing kind, and this does not affect other roles.
 TEST(Laws, HoldForAllSmallCasesWithoutAKind) {
   expect_laws_for_all(ResourceVector::of(5000, 0), small_demands(0, {2, kEndless}));
 }
@@ -245,12 +247,12 @@ TEST(Laws, HoldForGeneratedCases) {
 
 // --- truth against lies -------------------------------------------------------------------------
 
-// Every demand and count as the truth of one role, every other as its lie, beside every pair of
-// others. A lie is allotted once and then judged by every truth.
+// Every demand and count as the truth of one role, every other as its lie, with every pair of other
+// roles. A lie is allocated once and then compared with every truth.
 TEST(Lies, NeverHelpInAnySmallCase) {
   const std::vector<Demand> demands = small_demands(0, {2, kEndless});
   const size_t n = demands.size();
-  // How many of its true tasks a declared task can hold.
+  // How many of its true tasks fit into a declared task.
   std::vector<std::vector<Fraction>> worth(n, std::vector<Fraction>(n));
   for (size_t truth = 0; truth < n; ++truth) {
     Demand endless = demands[truth];
@@ -266,7 +268,7 @@ TEST(Lies, NeverHelpInAnySmallCase) {
         allotted[said] = drf(c)[0];
       }
       for (size_t truth = 0; truth < n; ++truth) {
-        if (demands[truth].count == allotted[truth]) continue;  // has all it wants
+        if (demands[truth].count == allotted[truth]) continue;  // it has all it wants
         for (size_t lie = 0; lie < n; ++lie) {
           if (worth[truth][lie].is_zero()) continue;
           if (allotted[lie] * worth[truth][lie] <= allotted[truth]) continue;
@@ -278,7 +280,7 @@ TEST(Lies, NeverHelpInAnySmallCase) {
   }
 }
 
-// With weights, more kinds and more roles; the lies are near the truth or anything.
+// Cases have weights, more kinds and more roles; a lie is close to the truth or arbitrary.
 Demand random_lie(Prng& random, const Demand& truth, const ResourceVector& pool) {
   Demand lie = truth;
   for (const ResourceKind kind : kResourceKinds) {
@@ -307,9 +309,9 @@ TEST(Lies, DoNotHelpInGeneratedCases) {
 
 // --- special cases ------------------------------------------------------------------------------
 
-// Max-min fairness of one kind, by its definition: all of it is used unless all have what they
-// want, and a role that has less than it wants has at least as large a part, by weight, as any
-// other.
+// Max-min fairness of one kind, by its definition: all of it is used unless all roles have what
+// they want, and a role that has less than it wants has at least as large a part, by weight, as any
+// other role.
 std::string not_water_filled(const Case& c, const Tasks& tasks, ResourceKind kind) {
   Fraction sum;
   bool all_have_enough = true;
@@ -369,7 +371,7 @@ Case without(const Case& c, size_t leaver) {
   return rest;
 }
 
-// When one leaves, no other runs less.
+// If one role leaves, no other role runs less.
 std::string leaving_hurts(const Case& c) {
   const Tasks before = drf(c);
   for (size_t leaver = 0; leaver < c.demands.size(); ++leaver) {
@@ -399,8 +401,8 @@ TEST(PopulationMonotonicity, HoldsForGeneratedCasesInWhichAllNeedAllKinds) {
   }
 }
 
-// It is no law where some need nothing of a kind: a and b hold c back by the CPUs. Without a, c
-// grows, and then d, who shares only the memory with it, has less.
+// This is no law if some tasks need nothing of a kind: a and b limit c by the CPUs. Without a, c
+// grows, and then d, which shares only the memory with it, has less.
 TEST(PopulationMonotonicity, IsNoLawIfSomeNeedNothingOfAKind) {
   const Case c{.pool = ResourceVector::of(6000, 6000),
                .demands = {wants(1, 0), wants(1, 0), wants(1, 1), wants(0, 1)}};
@@ -408,9 +410,9 @@ TEST(PopulationMonotonicity, IsNoLawIfSomeNeedNothingOfAKind) {
   EXPECT_EQ(drf(without(c, 0)), (Tasks{3, 3, 3}));
 }
 
-// DRF has no resource monotonicity (section 6.1.3): the paper shows that no rule has it that gives
-// each a reason to share and wastes nothing. With twice the CPUs, a's dominant share falls, so it
-// catches up, and takes memory from b.
+// DRF is not resource-monotonic (section 6.1.3): the paper shows that no rule is, if it is
+// Pareto-efficient and gives a sharing incentive. With twice the CPUs, a's dominant share falls, so
+// it catches up, and takes memory from b.
 TEST(ResourceMonotonicity, IsNoLaw) {
   const std::vector<Demand> demands = {wants(2, 1), wants(1, 2)};
   EXPECT_EQ(drf({.pool = ResourceVector::of(3000, 3000), .demands = demands}), (Tasks{1, 1}));
@@ -418,7 +420,7 @@ TEST(ResourceMonotonicity, IsNoLaw) {
             (Tasks{Fraction::of(3, 2), Fraction::of(3, 4)}));
 }
 
-// --- what must not matter -----------------------------------------------------------------------
+// --- irrelevant changes -------------------------------------------------------------------------
 
 TEST(Oracle, DoesNotLookAtOrderOrUnits) {
   for (const uint64_t seed : Seeds(500)) {
@@ -458,7 +460,7 @@ Tasks first_come(const Case& c) {
   return tasks;
 }
 
-// Each has its own part of everything, and leftovers of others stay unused.
+// Each role has its own part of everything, and leftovers stay unused.
 Tasks partition(const Case& c) {
   Tasks tasks;
   const Fraction part = Fraction::of(1, static_cast<int64_t>(c.demands.size()));
@@ -469,7 +471,7 @@ Tasks partition(const Case& c) {
   return tasks;
 }
 
-// All run the same number of tasks, of any size (counts and absent kinds left aside).
+// All roles run the same number of tasks, of any size (ignoring counts and absent kinds).
 Tasks equal_tasks(const Case& c) {
   std::optional<Fraction> most;
   for (const ResourceKind kind : kResourceKinds) {
@@ -518,7 +520,8 @@ TEST(Laws, TellOtherRulesApart) {
   EXPECT_NE(not_max_min(c, equal_tasks(c)), "");
   EXPECT_NE(lie_helps(equal_tasks, c, 0, wants(2, 8)), "");
 
-  // The paper's: 30 of each, <1,3> and <1,1>. The second has less than half of everything.
+  // The paper's example: 30 of each kind, tasks <1,3> and <1,1>. The second role has less than half
+  // of everything.
   const Case assets{.pool = ResourceVector::of(30000, 30000),
                     .demands = {wants(1, 3), wants(1, 1)}};
   EXPECT_EQ(asset_fair(assets), (Tasks{6, 12}));

@@ -1,10 +1,10 @@
-// The production allocator against the oracle of tests/oracle, on one agent, where placement plays
-// no part. Tasks are whole there and divisible in the oracle; this is the only allowed difference.
-// A failure prints the case.
+// The production allocator compared with the oracle of tests/oracle, on one agent, where placement
+// plays no part. Tasks are whole in one and divisible in the other; this is the only allowed
+// difference. A failure prints the case.
 //
 // Each role first gets the whole tasks of its share in the oracle, its entitlement; the rest is
 // given in the order of the paper. So no role is a task below the oracle. A role may be further
-// above it, with resources that those below cannot use any more.
+// above it, with resources that the roles below cannot use any more.
 
 #include <algorithm>
 #include <optional>
@@ -32,8 +32,7 @@ using fair_case::to_text;
 using fair_case::wants;
 using fair_case::wants_more;
 
-// The number of tasks that each role is offered by one decision about one agent that has the whole
-// pool.
+// The number of tasks in each role's offers, from one decision about one agent with the whole pool.
 std::vector<int64_t> produce(const Case& c) {
   Allocator allocator({});
   const Time now = Time() + seconds(1);
@@ -64,7 +63,7 @@ std::vector<int64_t> produce(const Case& c) {
 
 Tasks fractions(const std::vector<int64_t>& tasks) { return Tasks(tasks.begin(), tasks.end()); }
 
-// The failed case, for people.
+// The failed case as text.
 std::string beside(const Case& c, size_t role, const Tasks& tasks, const Tasks& ideal) {
   return text(name(role), " is far from the oracle\nproduced: ", to_text(c, tasks),
               "oracle:   ", to_text(c, ideal));
@@ -79,7 +78,8 @@ Fraction largest_task(const Case& c) {
   return largest;
 }
 
-// The tasks that each has before any role has more than that. (Entitlements are rounded.)
+// The number of tasks that each role gets before any role gets more than that. (Entitlements are
+// rounded.)
 std::vector<int64_t> entitled(const Case& c) {
   std::vector<int64_t> whole;
   const Tasks ideal = ideal::fill(c.pool, c.demands).value();
@@ -95,8 +95,8 @@ std::vector<int64_t> entitled(const Case& c) {
 constexpr uint64_t kClusters = 1'000;
 constexpr Ranges kOneAgent = {.roles_max = 6, .pool_min = 8, .pool_max = 80, .count_max = 20};
 
-// Weighted shares as in the oracle, at most up to the point where it first exhausts a kind: there
-// some role stops, and the others continue with the resources that the rest, in whole tasks,
+// Weighted shares as in the oracle, at most up to the point where the oracle first exhausts a kind.
+// There some role stops, and the others continue with resources that the whole tasks of the rest
 // happened to leave.
 std::vector<Fraction> levels_up_to_first_stop(const Case& c, const Tasks& ideal) {
   std::vector<Fraction> levels;
@@ -178,12 +178,11 @@ TEST(NearIdeal, NobodyEndsATaskBelow) {
       if (mine <= ideally + largest && ideally <= mine + largest) ++near;
     }
   }
-  // The others have, or lack, what was left over. Of many more clusters it is as many.
+  // The other 1 % have or lack leftovers. The percentage is the same for many more clusters.
   EXPECT_GE(near * 100, roles * 99) << near << " of " << roles;
 }
 
-// If all need some of every kind, all stop together, and the bound below holds for the whole
-// oracle.
+// If all roles need every kind, all stop together, and the bound below holds for the whole oracle.
 TEST(NearIdeal, IsWithinOneLargestTaskOfTheWholeOracleIfAllNeedAllKinds) {
   Ranges ranges = kOneAgent;
   ranges.zeros = false;
@@ -205,9 +204,9 @@ TEST(NearIdeal, IsWithinOneLargestTaskOfTheWholeOracleIfAllNeedAllKinds) {
   }
 }
 
-// A role that wants more lacks a kind of which there would not be enough for another of its tasks
-// even if every role with a larger weighted share gave up its use above its entitlement and one
-// task. With divisible tasks this would be max-min fairness.
+// A role that wants more lacks some kind. Even if every role with a larger weighted share gave up
+// its use above its entitlement and one task, this kind would not be enough for one more task. With
+// divisible tasks this is max-min fairness.
 TEST(NearIdeal, WhoWantsMoreIsKeptFromItByNobodyWhoHasMuchMore) {
   for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
@@ -233,10 +232,10 @@ TEST(NearIdeal, WhoWantsMoreIsKeptFromItByNobodyWhoHasMuchMore) {
   }
 }
 
-// Why "above" has no such bound: a, with half the weight, has 6 CPUs of 58, the others 12, and four
-// are left. a, which was served longest ago, takes two; the other two are too few for any other
-// role. So a ends with 10, as 20 of the whole weight, where the ideal is 12.9: that is more above
-// than the largest task, which is 4 for a.
+// Why "above" has no such bound: of 58 CPUs, a, with half the weight, has 6, the others have 12
+// each, and four are left. a was served longest ago and takes two; the other two are too few for
+// any other role. So a ends with 10, as 20 at full weight, where the ideal is 12.9. The difference
+// is more than the largest task, which is 4 for a.
 TEST(NearIdeal, WhatOthersCannotUseMayTakeOneFurtherAbove) {
   Case c{.pool = ResourceVector::of(58000, 0),
          .demands = {wants(2, 0), wants(3, 0), wants(3, 0), wants(3, 0), wants(3, 0)}};

@@ -1,6 +1,6 @@
-// The production allocator against the oracle for trees (tests/oracle/tree_filling.h): on one
-// agent, where placement plays no part, no role is a task below; on many, the loss by fragmentation
-// is printed. A failure prints the tree.
+// The production allocator compared with the oracle for trees (tests/oracle/tree_filling.h). On one
+// agent, where placement plays no part, no role is a task below the oracle; on many agents, the
+// loss by fragmentation is printed. A failure prints the tree.
 
 #include <algorithm>
 #include <iostream>
@@ -26,7 +26,7 @@ using tree_fixture::Tree;
 using tree_fixture::TreeCase;
 using tree_fixture::TreeRanges;
 
-// Names in the order of the tree, so that equals come in the oracle's order, or in the other.
+// Names in the order of the tree, so that equal roles come in the oracle's order, or reversed.
 enum class Names : uint8_t { kInOrder, kReversed };
 
 RoleName role_of(const Tree& tree, size_t node, Names names) {
@@ -76,7 +76,7 @@ class Production {
     }
   }
 
-  // How many tasks each leaf is offered by one decision.
+  // The number of tasks in each leaf's offers, from one decision.
   std::vector<int64_t> fill() {
     std::vector<int64_t> tasks(tree_.size(), 0);
     const Decision decision = allocator_.decide(now_);
@@ -156,8 +156,8 @@ TEST(NearTree, OnOneAgentEachHasTheWholeTasksOfItsEntitlement) {
   EXPECT_TRUE(!Seeds(1'000).enough() || compared >= 900) << compared;
 }
 
-// True if the leaf wants a task that uses a guarantee of a role on its path and that is within all
-// guarantees and limits on its path.
+// True if the leaf wants a task that uses a guarantee of a role on its path, and that exceeds no
+// guarantee and no limit on its path.
 bool is_promised_more(const Tree& tree, size_t leaf) {
   const Node& node = tree.description(leaf);
   if (node.task.is_zero() || (node.count && tree.tasks(leaf) >= *node.count)) return false;
@@ -195,8 +195,8 @@ TEST(NearTree, OnOneAgentNoGuaranteeIsLeftUnmet) {
   EXPECT_TRUE(!Seeds(1'000).enough() || promised >= 300) << promised;
 }
 
-// The smallest of the cases that the test above found. The guarantee of CPUs is used up; this must
-// not keep `a` from its guarantee of memory.
+// The smallest case that the test above found. The guarantee of CPUs is used up; `a` must still get
+// its guarantee of memory.
 TEST(NearTree, OneKindOfAGuaranteeThatIsReachedDoesNotEndTheOthers) {
   TreeCase c{.pool = ResourceVector::of(10'000, 10'000)};
   Node a = tree_fixture::role("a", {tree_fixture::leaf("a", 1, 0), tree_fixture::leaf("b", 0, 1)});
@@ -205,7 +205,7 @@ TEST(NearTree, OneKindOfAGuaranteeThatIsReachedDoesNotEndTheOthers) {
   EXPECT_EQ(Production(c, {c.pool}).fill(), (std::vector<int64_t>{0, 0, 10, 8, 2}));
 }
 
-// A task that uses nothing of a guarantee is not covered by it: b has as much memory as a.
+// A guarantee does not cover a task that uses none of its kinds: b has as much memory as a.
 TEST(NearTree, AGuaranteeOfCpusIsNoneOfMemory) {
   TreeCase c{.pool = ResourceVector::of(10'000, 10'000)};
   Node a = tree_fixture::leaf("a", 0, 1);
@@ -214,10 +214,10 @@ TEST(NearTree, AGuaranteeOfCpusIsNoneOfMemory) {
   EXPECT_EQ(Production(c, {c.pool}).fill(), (std::vector<int64_t>{0, 5, 5}));
 }
 
-// Renaming permutes the result, except that roles which came at one instant and have no tasks yet
-// are served in the order of their names. Each is within the largest task of the oracle, so the two
-// are within two. (Who is served first within a guarantee may use it up for others, so that is left
-// out here.)
+// Renaming permutes the result, with one exception: roles that arrived at the same instant and have
+// no tasks yet are served in the order of their names. Each result is within the largest task of
+// the oracle, so the two are within two of each other. (Guarantees are left out, since the first
+// one served within a guarantee may use it up.)
 TEST(NearTree, OtherNamesChangeSharesByAtMostTwoTasks) {
   for (const uint64_t seed : Seeds(1'000)) {
     Prng random(seed);
@@ -236,8 +236,7 @@ TEST(NearTree, OtherNamesChangeSharesByAtMostTwoTasks) {
   }
 }
 
-// Here tasks that do not fit anywhere any more leave gaps. The loss is only reported, since it is
-// not an error.
+// Tasks that fit nowhere leave gaps. The loss is only printed, since it is not an error.
 TEST(NearTree, OnManyAgentsTheLossIsReported) {
   double used = 0;
   double ideally = 0;

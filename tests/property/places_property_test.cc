@@ -1,5 +1,5 @@
 // Laws of placement under generated sequences of events: asks with all fields, gangs, reservations,
-// estimates, lending, drains, with a tree of roles. The allocator's own invariants are checked
+// estimates, lending and drains, in a tree of roles. The allocator's own invariants are checked
 // after every step, and the externally visible ones after every decision. A failure prints the
 // seed.
 
@@ -189,7 +189,7 @@ class World {
       }
     }
     for (const Grant& grant : together) {
-      // A gang ends with the first of its offers that has a task which is not launched.
+      // A gang ends with the first of its offers that has an unlaunched task.
       if (allocator_.find_offer(grant.offer.id, grant.framework) == nullptr) return;
       std::vector<RunningTask> launched;
       std::vector<Slice> rest = grant.offer.slices;
@@ -210,7 +210,7 @@ class World {
         if (!accept || ask == nullptr) continue;
         for (int64_t i = 0; i < fill.count; ++i) {
           std::optional<std::vector<Slice>> slices = take(ask->shape, rest);
-          if (!slices) break;  // It was declared with another shape meanwhile.
+          if (!slices) break;  // the ask was declared with another shape meanwhile
           launch(fill.ask, *std::move(slices), ask->band);
           for (Ask& known : asks_[grant.framework]) {
             if (known.name == fill.ask) known.count = std::max<int64_t>(known.count - 1, 0);
@@ -398,7 +398,7 @@ class World {
     }
     trace_.push_back(line);
   }
-  // Tasks of the ask, running and offered, where the agent is.
+  // The ask's tasks, running and offered, on agents with this attribute value.
   int64_t tasks_with(const FrameworkId& framework, const Ask& ask, const std::string& attribute,
                      const AgentId& agent) {
     const auto value = [&](const AgentId& id) {
@@ -469,7 +469,7 @@ TEST(PlacesProperty, InvariantsHoldAfterEveryStep) {
   EXPECT_GT(combined, 100);
 }
 
-// 3871: a task that may be revoked was found on an agent with a part that was kept for a claim.
+// 3871: a revocable task was on an agent with resources that were kept for a claim.
 TEST(PlacesProperty, InvariantsHoldInCasesThatOnceBrokeThem) {
   for (const uint64_t seed : {3871}) {
     World world(seed);

@@ -1,9 +1,8 @@
 // Remedies of asks in live clusters: frameworks of many roles ask without end, tasks come and go,
-// some offers are declined or ignored, agents are drained and lost. At a random moment each remedy
-// of an ask is applied to a copy of the same cluster, while all others continue to ask. Then the
-// next decision gives the ask something, or one of the frameworks that the remedy names as first
-// takes the freed resources. If no other framework wants anything, the ask is served. Number of
-// seeds: tests/support/seeds.h.
+// some offers are declined or ignored, agents are drained and lost. At a random time each remedy of
+// an ask is applied to a copy of the same cluster, while all others continue to ask. Then the next
+// decision serves the ask, or a framework that the remedy names as first takes the freed resources.
+// If no other framework wants anything, the ask is served. Number of seeds: tests/support/seeds.h.
 
 #include <algorithm>
 #include <map>
@@ -23,7 +22,7 @@ namespace {
 
 const std::vector<std::string> kRoles = {"eng", "eng/ads", "eng/web", "lab", "ops"};
 
-// The same cluster for the same seed, at the same moment of its life.
+// The same cluster for the same seed, at the same time of its life.
 class LiveCluster {
  public:
   explicit LiveCluster(uint64_t seed) : random_(seed) {
@@ -41,7 +40,7 @@ class LiveCluster {
   AllocatorScenario& s() { return *s_; }
   const std::map<AgentId, AgentResources>& agents() const { return agents_; }
   const std::vector<std::string>& frameworks() const { return frameworks_; }
-  // Only this ask wants anything.
+  // Only this ask wants tasks.
   void leave_alone(const std::string& framework, const AskName& ask) {
     for (const std::string& name : frameworks_) {
       if (name != framework) s_->allocator().suppress(FrameworkId(name));
@@ -73,7 +72,7 @@ class LiveCluster {
     }
     return all;
   }
-  // The frameworks and asks that the decisions up to then serve, the first decision being now.
+  // The frameworks and asks that get something in the decisions from now until `at`.
   std::set<std::string> served_by(Time at) {
     const Given before = given();
     s_->decide();
@@ -175,7 +174,7 @@ class LiveCluster {
     }
     s_->decide();
     for (const std::string& name : frameworks_) {
-      if (random_.chance(1, 12)) continue;  // it is slow
+      if (random_.chance(1, 12)) continue;  // a slow framework
       if (random_.chance(1, 12)) decline_one(name);
       s_->framework(name).accepts_all();
     }
@@ -217,7 +216,7 @@ void try_remedy(uint64_t seed, const std::string& framework, const AskName& ask,
   const bool is_given = served.count(framework + " " + ask.str()) > 0;
   const bool is_taken = std::any_of(remedy.first.begin(), remedy.first.end(),
                                     [&](const auto& name) { return served.count(name) > 0; });
-  // Until its wait ends the rest may not stay as it is.
+  // At the end of the wait, decisions may serve another ask instead.
   const bool is_otherwise = remedy.kind == RemedyKind::kWaitEnds && !served.empty();
   EXPECT_TRUE(is_given || (!is_alone && (is_taken || is_otherwise)))
       << "seed " << seed << ", " << framework << " " << ask.str() << (is_alone ? ", alone" : "")
@@ -243,9 +242,10 @@ TEST(Remedies, DoWhatTheySayInClustersThatLive) {
         if (unmet.remedies.empty() || ++asks > 2) continue;
         const bool may_borrow = first.s().framework(name).ask_of(unmet.ask).borrow;
         for (const Remedy& remedy : unmet.remedies) {
-          if (remedy.first.size() == kRemedyEndsMax) continue;  // There may be more.
+          // the list is complete only if it is shorter
+          if (remedy.first.size() == kRemedyEndsMax) continue;
           try_remedy(seed, name, unmet.ask, remedy, false, tally);
-          // The entitlement of an ask that may not borrow depends on the wants of others.
+          // The entitlement of an ask that may not borrow depends on the demands of others.
           if (may_borrow) try_remedy(seed, name, unmet.ask, remedy, true, tally);
         }
       }
@@ -254,7 +254,8 @@ TEST(Remedies, DoWhatTheySayInClustersThatLive) {
   }
   if (!seeds.enough()) return;
   for (size_t i = 0; i < kRemedyKindCount; ++i) {
-    if (static_cast<RemedyKind>(i) == RemedyKind::kTroubleOver) continue;  // only the master's
+    // only the master has this kind
+    if (static_cast<RemedyKind>(i) == RemedyKind::kTroubleOver) continue;
     const std::string kind(to_text(static_cast<RemedyKind>(i)));
     EXPECT_GE(tally.given[kind], 1) << kind;
   }

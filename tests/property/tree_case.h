@@ -104,7 +104,7 @@ class CaseMaker {
     }
   }
 
-  // Sets some kinds of a quota; leaves out values that would contradict each other.
+  // Sets some kinds of a quota, without values that contradict each other.
   Quota some_quota(uint64_t parts) {
     Quota quota;
     for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
@@ -195,7 +195,7 @@ class CaseMaker {
     return tasks;
   }
 
-  // A role below that of the framework, if there is one.
+  // A role below the framework's own, if there is one.
   RoleName some_role_below(const RoleName& role) {
     std::vector<RoleName> below;
     for (const RoleName& name : names_) {
@@ -234,8 +234,8 @@ class CaseMaker {
   }
 
   Prng random_;
-  Prng random_below_;  // separate, so that its draws change no others
-  Prng random_apart_;  // likewise
+  Prng random_below_;  // separate, so that its draws do not change others
+  Prng random_apart_;  // separate as well
   const Features features_;
   sim::Scenario case_;
   std::vector<RoleName> names_;

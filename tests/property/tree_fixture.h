@@ -1,7 +1,7 @@
 #pragma once
 
-// Trees of roles in the terms of the oracle: builders with defaults, random trees, and their
-// printed form when a law fails.
+// Trees of roles for the oracle: builders with defaults, random trees, and their text when a law
+// fails.
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ using ideal::Sharing;
 using ideal::Standing;
 using ideal::Tree;
 
-// `cpus` and `mem` whole CPUs and MiB; endless if no count is given.
+// `cpus` and `mem` are whole CPUs and MiB; without a count the demand is endless.
 inline Node leaf(std::string name, int64_t cpus, int64_t mem, std::optional<int64_t> count = {}) {
   Node node;
   node.name = std::move(name);
@@ -67,13 +67,13 @@ struct TreeRanges {
   size_t depth_max = 3;
   size_t children_max = 3;
   size_t kinds = 2;
-  int64_t task_max = 6;  // units of 500
+  int64_t task_max = 6;  // in units of 500
   int64_t pool_min = 8;
   int64_t pool_max = 60;
-  bool zeros = true;   // tasks that take nothing of some kinds
+  bool zeros = true;   // some tasks need nothing of some kinds
   bool finite = true;  // some leaves have a count
   bool weights = true;
-  bool quotas = false;  // of all kinds of the pool, a child's guarantees within its parent's part
+  bool quotas = false;  // of all kinds of the pool; a child's guarantees are within its parent's
 };
 
 struct TreeCase {
@@ -84,7 +84,7 @@ inline std::string to_text(const TreeCase& c) {
   return text("pool ", proffer::to_text(c.pool), "\n", to_text(c.root));
 }
 
-// `may_promise`: the bound of the sum of the guarantees below.
+// `may_promise`: the maximum sum of the guarantees below.
 inline Node random_node(Prng& random, const TreeRanges& ranges, const ResourceVector& pool,
                         ResourceVector may_promise, size_t depth, size_t number) {
   constexpr int64_t kWeights[] = {500, 1000, 1000, 1500, 2000, 3000};

@@ -1,7 +1,7 @@
 // The laws of hierarchical dominant resource fairness (H-DRF: Bhattacharya et al., SoCC 2013) for
-// the oracle in tests/oracle: exactly, with divisible tasks, and for whole tasks that come and go.
-// The forms that it replaces are tested too, to show that they fail. A failure prints the tree.
-// near_tree_test.cc compares production with the oracle.
+// the oracle in tests/oracle: exactly, with divisible tasks, and for whole tasks under churn. Older
+// forms are tested too, to show that they fail. A failure prints the tree. near_tree_test.cc
+// compares production with the oracle.
 
 #include <algorithm>
 #include <functional>
@@ -41,8 +41,8 @@ Node complementary() {
       {role("n1", {leaf("cpus", 1, 0)}), role("n2", {leaf("cpus", 1, 0), leaf("mem", 0, 1)})});
 }
 
-// A task of each of the two that want CPUs ends, and the free resources are granted, again and
-// again.
+// Repeatedly, a task of each of the two leaves that want CPUs ends, and the free resources are
+// granted.
 void churn_cpus(Tree& tree, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     for (const char* path : {"n1/cpus", "n2/cpus"}) {
@@ -54,8 +54,8 @@ void churn_cpus(Tree& tree, int rounds) {
   }
 }
 
-// Once the memory is used up by n2/mem, plain recursive DRF thinks that n2 has everything, and each
-// CPU that n2 frees goes to n1 (section 4.2, "naive H-DRF").
+// When n2/mem has used up the memory, plain recursive DRF counts n2 as if it had everything, and
+// gives each CPU that n2 frees to n1 (section 4.2, "naive H-DRF").
 TEST(Complementary, PlainRecursiveDrfStarvesAChild) {
   Tree tree(pool_of(10, 10), complementary(), Sharing::kPlain);
   tree.fill();
@@ -81,7 +81,7 @@ TEST(Complementary, NobodyStarvesByRescaling) {
   EXPECT_EQ(tree.tasks(tree.find("n2/mem")), 10);
 }
 
-// The resources that n1 took while n2 was away come back, task by task.
+// n2 gets its part back, task by task, which n1 took during its absence.
 TEST(Complementary, WhoComesLateGetsItsPartBack) {
   for (const Sharing sharing : {Sharing::kHierarchical, Sharing::kPlain}) {
     Tree tree(pool_of(10, 10), complementary(), sharing);
@@ -96,8 +96,8 @@ TEST(Complementary, WhoComesLateGetsItsPartBack) {
   }
 }
 
-// A leaf for itself by weight (section 4.1, "collapsed hierarchies"): n2's two are complementary,
-// so n2 runs a third of everything, and n1, with as much right, two thirds.
+// Each leaf by its own weight (section 4.1, "collapsed hierarchies"): n2's two leaves are
+// complementary, so n2 runs a third of everything, and n1, with the same right, two thirds.
 TEST(Complementary, FlatDrfGivesAParentLessThanItsPart) {
   const Node two =
       root({role("n1", {leaf("both", 1, 1)}), role("n2", {leaf("cpus", 1, 0), leaf("mem", 0, 1)})});
@@ -113,7 +113,7 @@ TEST(Complementary, FlatDrfGivesAParentLessThanItsPart) {
   EXPECT_EQ(fill_tree(pool_of(60, 60), two), (Tasks{30, 30, 30}));
 }
 
-// Resources of a sibling that waits for more count; otherwise its parent has them for free.
+// Resources of a sibling that waits for more must count; otherwise its parent has them for free.
 // n2/large waits for four CPUs at once; the other two take turns with the eight that it does not
 // hold.
 TEST(Saturated, CountsOrItsParentIsOverpaid) {
@@ -137,9 +137,9 @@ TEST(Saturated, CountsOrItsParentIsOverpaid) {
   EXPECT_GE(small_of_n1(Sharing::kHierarchical), 5);
 }
 
-// Children with nothing must not make their parent count as nothing while its other children have
-// something: otherwise a role of fifty frameworks would take all of a cluster that cannot serve
-// them all.
+// Children without resources must not make their parent count as zero while other children have
+// some: otherwise a role with fifty frameworks would take all of a cluster that cannot serve them
+// all.
 TEST(Complementary, ManyChildrenTakeNoMoreThanTheirParentsPart) {
   std::vector<Node> many;
   for (int i = 0; i < 20; ++i) many.push_back(leaf(text("l", i), 1, 0));
@@ -163,20 +163,20 @@ TEST(Standing, IsOfWhatIsWantedAndFits) {
   EXPECT_EQ(tree.standing(0), Standing::kSaturated);
 }
 
-// Shares by hand: n2's M is 1/5, so its memory, 4/5 of all and wanting more, counts 1/5.
+// Shares by hand: n2's M is 1/5, so its memory, 4/5 of all and wanting more, counts as 1/5.
 TEST(Standing, SaturatedChildrenAreScaledToTheLeastThatDemands) {
   Tree tree(pool_of(10, 5), complementary());
   tree.give(tree.find("n2/cpus"), 2);
   tree.give(tree.find("n2/mem"), 5);
   EXPECT_EQ(tree.standing(tree.find("n2/mem")), Standing::kSaturated);
   EXPECT_EQ(tree.share(tree.find("n2")), Fraction::of(1, 5));
-  tree.set_count(tree.find("n2/mem"), 5);  // content: counts in full
+  tree.set_count(tree.find("n2/mem"), 5);  // content: it counts in full
   EXPECT_EQ(tree.share(tree.find("n2")), 1);
   tree.set_count(tree.find("n2/cpus"), 2);  // no demand: the plain sum
   EXPECT_EQ(tree.share(tree.find("n2")), 1);
 }
 
-// Random tasks of some leaves, as if the tree had a past.
+// Random tasks for some leaves, as if the tree had a history.
 void give_at_random(Prng& random, Tree& tree) {
   for (int i = 0; i < 30; ++i) {
     const size_t one = tree.leaves()[random.below(tree.leaves().size())];
@@ -187,7 +187,8 @@ void give_at_random(Prng& random, Tree& tree) {
   }
 }
 
-// Beside content children, the share of a child with demand is not scaled: neither raises it.
+// Beside content siblings, the share of a child with demand is not scaled, and neither raises the
+// other.
 TEST(Content, ChildrenChangeTheirParentsStandingByWhatTheyUse) {
   int looked_at = 0;
   for (const uint64_t seed : Seeds(2'000)) {
@@ -272,7 +273,8 @@ TEST(DivisibleTree, OfOneLevelIsDrf) {
   }
 }
 
-// The guaranteed part of the pool of each leaf: its weight among its siblings', and so on up.
+// The guaranteed part of the pool of each leaf: its weight among its siblings', multiplied up to
+// the root.
 std::vector<Fraction> parts_by_weight(const Tree& tree) {
   std::vector<Fraction> parts;
   for (const size_t one : tree.leaves()) {
@@ -289,8 +291,8 @@ std::vector<Fraction> parts_by_weight(const Tree& tree) {
   return parts;
 }
 
-// The hierarchical share guarantee (section 3): each leaf has at least the dominant share that its
-// part of everything would be, or all it wants.
+// The hierarchical share guarantee (section 3): each leaf has at least the dominant share of its
+// part of everything, or all that it wants.
 std::string no_share_guarantee(const Tree& tree, const Tasks& tasks) {
   const std::vector<Fraction> parts = parts_by_weight(tree);
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -346,8 +348,8 @@ TEST(DivisibleTree, GivesEachLeafItsPartAndWastesNothing) {
   }
 }
 
-// For one kind that all want without end, the parts of siblings are proportional to their weights,
-// at each level.
+// If all leaves want endlessly much of one kind, the parts of siblings are proportional to their
+// weights, at each level.
 TEST(DivisibleTree, SharesOneKindByTheWeights) {
   for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
@@ -405,7 +407,7 @@ const std::vector<Shape> kShapes = {
      }},
 };
 
-// How many of its true tasks fit into `tasks` tasks as declared by `said`.
+// How many of its true tasks fit into `tasks` tasks as declared in `said`.
 Fraction truly(const Node& truth, const Node& said, const Fraction& tasks) {
   std::optional<Fraction> least;
   for (const ResourceKind kind : kResourceKinds) {
@@ -416,8 +418,9 @@ Fraction truly(const Node& truth, const Node& said, const Fraction& tasks) {
   return truth.count ? std::min(*least, Fraction(*truth.count)) : *least;
 }
 
-// All truths of four leaves against all lies of all groups of them: "" or the helpful lie. A lie
-// helps a group if one truly runs more and none runs less or, with `if_all_gain`, if all run more.
+// All truths of four leaves against all lies of all groups of leaves: "" or a lie that helps. A lie
+// helps a group if one member truly runs more and none runs less, or, with `if_all_gain`, if all
+// run more.
 std::string lie_helps(const Shape& shape, const std::vector<Node>& kinds_of_task,
                       bool if_all_gain) {
   const size_t n = kinds_of_task.size();
@@ -460,8 +463,8 @@ std::string lie_helps(const Shape& shape, const std::vector<Node>& kinds_of_task
   return "";
 }
 
-// No group of leaves, of one parent or of several, can lie so that one of them runs more and none
-// of them less (section 5: group strategy-proofness), where all need all kinds and all want more.
+// No group of leaves, with one or several parents, can lie so that one of them runs more and none
+// runs less (section 5: group strategy-proofness), if all need all kinds and want more.
 TEST(GroupLies, NeverHelpWhereAllNeedAllKinds) {
   for (const Shape& shape : kShapes) {
     const std::string helps =
@@ -470,8 +473,8 @@ TEST(GroupLies, NeverHelpWhereAllNeedAllKinds) {
   }
 }
 
-// A leaf that has all it wants loses nothing by taking more, so it could help another; but never do
-// all of a group gain.
+// A leaf that has all it wants loses nothing by taking more, so it could help another one; but all
+// members of a group never gain.
 TEST(GroupLies, NeverHelpAllOfAGroupWhereSomeHaveAllTheyWant) {
   const std::vector<Node> kinds_of_task = {leaf("", 1, 1), leaf("", 1, 2), leaf("", 3, 1),
                                            leaf("", 1, 2, 1)};
@@ -479,9 +482,9 @@ TEST(GroupLies, NeverHelpAllOfAGroupWhereSomeHaveAllTheyWant) {
   EXPECT_NE(lie_helps(kShapes[0], kinds_of_task, false), "");
 }
 
-// --- whole tasks that come and go ---------------------------------------------------------------
+// --- whole tasks under churn --------------------------------------------------------------------
 
-// Random trees whose leaves want one unit of one kind each, so that two of different kinds never
+// Random trees whose leaves want one unit of one kind each: leaves of different kinds never
 // compete, and a freed unit fits the next task.
 TreeCase complementary_tree(Prng& random) {
   TreeCase c = random_tree(random, {.kinds = 3, .pool_min = 16, .finite = false});
@@ -496,8 +499,8 @@ TreeCase complementary_tree(Prng& random) {
   return c;
 }
 
-// Tasks end at random and free resources are granted, for long; returns the leaves that have less
-// than their part of everything by more than a task for each level above them.
+// For a long time tasks end at random and free resources are granted. Returns the leaves that have
+// less than their part of everything, by more than one task for each level above them.
 std::vector<std::string> starved_by_churn(const TreeCase& c, Sharing sharing, uint64_t seed) {
   Prng random(seed);
   Tree tree(c.pool, c.root, sharing);
@@ -552,7 +555,7 @@ std::string above_a_limit(const Tree& tree) {
   return "";
 }
 
-// A leaf below a guarantee that still wants a task within it, and that no limit keeps from it.
+// A leaf below a guarantee that still wants a task within it, and that no limit prevents.
 std::string unmet_guarantee(const Tree& tree) {
   for (size_t node = 0; node < tree.size(); ++node) {
     const Quota& guarantee = tree.description(node).guarantee;
@@ -583,7 +586,7 @@ std::string unmet_guarantee(const Tree& tree) {
   return "";
 }
 
-// A task within a guarantee always fits: guarantees together are within the pool, and come first.
+// A task within a guarantee always fits: all guarantees together fit into the pool, and come first.
 TEST(WholeTree, KeepsGuaranteesAndLimits) {
   int with_quotas = 0;
   for (const uint64_t seed : Seeds(2'000)) {
@@ -602,7 +605,7 @@ TEST(WholeTree, KeepsGuaranteesAndLimits) {
   }
 }
 
-// Guarantees come first, regardless of the weights; the rest by share.
+// Guarantees come first, regardless of weights; the rest is given by share.
 TEST(WholeTree, GivesTheLeastFilledGuaranteeFirst) {
   Node a = leaf("a", 1, 0);
   Node b = leaf("b", 1, 0);
@@ -628,7 +631,7 @@ TEST(Entitlements, SplitTheParentsByWeightBetweenGuaranteeAndLimit) {
   a.guarantee.set(ResourceKind::kCpus, 6'000);
   b.limit.set(ResourceKind::kCpus, 1'000);
   const Tree tree(pool_of(12, 0), root({a, b, c, role("d", {d})}));
-  // a by its guarantee, b by its limit, c by its demand, d the rest.
+  // a is bounded by its guarantee, b by its limit, c by its demand; d gets the rest.
   EXPECT_EQ(tree.entitlements(),
             (Tasks{1, Fraction::of(1, 2), Fraction::of(1, 12), Fraction::of(1, 12),
                    Fraction::of(1, 3), Fraction::of(1, 3)}));

@@ -1,6 +1,6 @@
-// Laws of the production allocator over generated trees of roles, quotas, agents and asks, driven
-// directly: safety at every step (listed in tests/support/replay/audit.cc), and results that must
-// come in time. A failure prints the scenario.
+// Laws of the production allocator, called directly, over generated trees of roles, quotas, agents
+// and asks: safety at every step (listed in tests/support/replay/audit.cc), and results within a
+// time. A failure prints the scenario.
 
 #include <algorithm>
 #include <functional>
@@ -69,7 +69,7 @@ TEST(TreeProperty, TheSameScenarioHasTheSameTrace) {
   });
 }
 
-// A mark before each name that people chose.
+// A prefix for each name in the scenario.
 constexpr char kMark = 'X';
 RoleName marked(const RoleName& role) { return RoleName(kMark + role.str()); }
 
@@ -93,7 +93,7 @@ Scenario renamed(Scenario scenario) {
   return scenario;
 }
 
-// In another order of names equals come in another order: near_tree_test.cc bounds the effect.
+// Another order of names changes the order of equal roles: near_tree_test.cc bounds the effect.
 TEST(TreeProperty, NamesInTheSameOrderDoNotMatter) {
   for_cases(Seeds(300), [](uint64_t seed) {
     const Scenario scenario = random_case(seed, {});
@@ -108,7 +108,7 @@ TEST(TreeProperty, NamesInTheSameOrderDoNotMatter) {
   });
 }
 
-// Names in the opposite order: a letter or digit for each, from the other end.
+// Names in the opposite order: each letter or digit counted from the other end.
 std::string reversed(std::string name) {
   for (char& c : name) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>('a' + 'z' - c);
@@ -117,13 +117,13 @@ std::string reversed(std::string name) {
   return name;
 }
 
-// A case in which names decide nothing: they decide only between frameworks that came between the
-// same two grants and have no tasks yet (ADR 0023). So all come one after the other, roles with
-// their settings first, and between any two of them `tick` is given a task on a separate agent.
+// A case in which names decide nothing. They decide only between frameworks that arrived between
+// the same two grants and have no tasks yet (ADR 0023). So all arrive one after another, roles with
+// their settings first, and between any two of them `tick` gets a task on a separate agent.
 struct OneByOne {
   Scenario scenario = {};
   std::vector<std::pair<RoleName, RoleSettings>> roles = {};
-  Duration first = milliseconds(160);  // when the first role is set
+  Duration first = milliseconds(160);  // time of the first role
   static constexpr Duration kStep = milliseconds(100);
 
   OneByOne(Scenario random, bool reverse) : scenario(std::move(random)) {
@@ -165,7 +165,7 @@ struct OneByOne {
                                                 .every = kStep});
   }
 
-  // By depth, then as they were named before they were reversed.
+  // Sorts by depth, then by the names before the reversal.
   static bool in_the_order_of_old(const std::pair<RoleName, RoleSettings>& a,
                                   const std::pair<RoleName, RoleSettings>& b) {
     const auto depth = [](const RoleName& role) {
@@ -176,8 +176,8 @@ struct OneByOne {
   }
 };
 
-// Renaming permutes the result: with quotas, weights, gangs, wishes and several asks, at each
-// second each framework has what it had under its other name.
+// Renaming permutes the result: with quotas, weights, gangs, preferences and several asks, each
+// framework has at each second what it had under its other name.
 TEST(TreeProperty, RenamingPermutesTheResult) {
   int64_t compared = 0;
   for_cases(Seeds(300), [&compared](uint64_t seed) {
@@ -200,7 +200,7 @@ TEST(TreeProperty, RenamingPermutesTheResult) {
     }
     run.run_until(seconds(5));
     other.run_until(seconds(5));
-    // If all free resources are held for guarantees, it ticks in vain, and names may decide.
+    // If all free resources are held for guarantees, `tick` gets nothing, and names may decide.
     const replay::GroupResult ticks = run.group("tick", "t");
     if (ticks.pending > 0 || ticks.wait_max > milliseconds(20)) return std::string();
     // Not explained yet: two frameworks with open offers refuse small pieces of the same agents,
@@ -229,9 +229,10 @@ TEST(TreeProperty, RenamingPermutesTheResult) {
   }
 }
 
-// --- what comes in time -------------------------------------------------------------------------
+// --- liveness -----------------------------------------------------------------------------------
 
-// True if a task of it could ever run: on some agent if it were empty and all were below limits.
+// True if its task could ever run: on some agent if it were empty and all roles were below their
+// limits.
 bool could_run(const Scenario& scenario, const sim::ScenarioFramework& framework,
                const sim::ScenarioTasks& tasks) {
   const RoleName role = tasks.ask.role.empty() ? framework.role : tasks.ask.role;
@@ -254,8 +255,8 @@ bool could_run(const Scenario& scenario, const sim::ScenarioFramework& framework
   return false;
 }
 
-// When all tasks end and there is time for each to wait for a claim and to run alone, all tasks
-// that could run have run. (Not gangs: whether these could is a separate puzzle.)
+// When all tasks have ended, and each has had time to wait for a claim and to run alone, all
+// possible tasks have run. (Gangs are excluded: whether they are possible is a puzzle of its own.)
 TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
   for_cases(Seeds(250), [](uint64_t seed) {
     Features features;
@@ -285,14 +286,14 @@ TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
 // --- guarantees ---------------------------------------------------------------------------------
 
 // Roles with guarantees, in a cluster of tasks of one size that divides all its agents, so that all
-// returned resources fit. Guests fill it; at some time after that each owner comes.
+// returned resources fit. Guests fill it; at some later time each owner arrives.
 struct Owners {
   Scenario scenario = {};
   int64_t slots = 0;
   struct Owner {
     RoleName role = {};
     Duration comes = {};
-    int64_t promised = 0;  // tasks
+    int64_t promised = 0;  // in tasks
     int64_t wanted = 0;
   };
   std::vector<Owner> owners = {};
@@ -346,9 +347,8 @@ Owners random_owners(uint64_t seed) {
   return c;
 }
 
-// Within the time that a victim may still have, its grace, and a moment, an owner has its
-// guarantee, and keeps it. Owners who wait for the same agent do so one behind the other, all at
-// once.
+// An owner gets its guarantee within the victim's remaining minimum runtime, its grace period, and
+// a moment, and keeps it. Owners that wait for the same agent get it one after another.
 TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
   int64_t revokes = 0;
   for_cases(Seeds(1'000), [&revokes](uint64_t seed) {
@@ -377,9 +377,9 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
 
 // --- no starvation ------------------------------------------------------------------------------
 
-// One large task, or one gang, comes among streams of small ones that take all free resources at
-// once. It runs once it has waited for its claim, its role has been the first by share (for which
-// other tasks may have to end), and the tasks on its agents have ended.
+// One large task, or one gang, arrives among streams of small tasks that take all free resources at
+// once. It runs once it has waited for its claim, its role is first by share (for which other tasks
+// may have to end), and the tasks on its agents have ended.
 TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   for_cases(Seeds(400), [](uint64_t seed) {
     Prng random(seed);
@@ -429,8 +429,8 @@ TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
 
 // --- no flapping --------------------------------------------------------------------------------
 
-// Nothing comes or goes after the first minute, and tasks do not end: after a while there are no
-// more revoke notices.
+// Nothing arrives or leaves after the first minute, and tasks do not end: after a while there are
+// no more revoke notices.
 TEST(TreeProperty, RevokesStopWhenDemandStopsChanging) {
   int64_t revokes = 0;
   for_cases(Seeds(600), [&revokes](uint64_t seed) {

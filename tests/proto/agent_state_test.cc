@@ -1,5 +1,5 @@
-// Every state × every event against a table spelled out by hand: one letter for the state after it,
-// '.' for "means nothing here".
+// Every state × every event, compared with a table written by hand: a letter for the next state,
+// '.' if the event has no effect.
 
 #include "proto/agent_state.h"
 
@@ -12,7 +12,8 @@
 namespace proffer::proto::agent_state_test {
 namespace {
 
-// C connected, D disconnected, U unreachable, G gone, R removed: by the number of the state.
+// C connected, D disconnected, U unreachable, G gone, R removed, in the order of the states'
+// numbers.
 constexpr std::string_view kLetters = "CDUGR";
 
 struct Row {
@@ -61,7 +62,7 @@ TEST(AgentStates, HaveWordsThatReadBack) {
   for (size_t i = 0; i < kAgentEventCount; ++i) {
     EXPECT_FALSE(to_text(static_cast<AgentEvent>(i)).empty());
   }
-  EXPECT_EQ(parse_agent_state("active"), AgentState::kConnected);  // of the version before
+  EXPECT_EQ(parse_agent_state("active"), AgentState::kConnected);  // the word of an earlier version
   EXPECT_EQ(parse_agent_state(""), std::nullopt);
   EXPECT_EQ(parse_agent_state("lost"), std::nullopt);
   EXPECT_EQ(::testing::PrintToString(AgentState::kGone), "gone");

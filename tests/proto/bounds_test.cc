@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-// A message that has `limit + over` of something.
+// A message in which something has `limit + over` elements.
 struct Bound {
   std::string_view what;
   std::function<Message(size_t over)> make;

@@ -56,7 +56,7 @@ TEST(Channel, AnswersAPeerOfAnEarlierVersionInItsVersion) {
   EXPECT_EQ(Channel().stamp({}, Heartbeat{}).version, kProtocolVersion);
 }
 
-// What it does not know would make it refuse the frame, and with it each later session.
+// An unknown reason would make the peer refuse the frame, and end each later session too.
 TEST(Channel, TellsAPeerOfAnEarlierVersionOnlyReasonsThatItKnows) {
   using enum TaskReason;
   struct Row {
@@ -86,7 +86,7 @@ TEST(Channel, TellsAPeerOfAnEarlierVersionOnlyReasonsThatItKnows) {
   }
 }
 
-// No reason may be added to an earlier version: programs that speak it are built already.
+// No reason may be added to an earlier version: its programs already exist.
 TEST(Channel, EveryReasonHasAWordInEachVersion) {
   constexpr TaskReason kLastOfVersion[] = {
       {}, TaskReason::kAgentFull, TaskReason::kGangIncomplete, TaskReason::kNotStarted};
@@ -142,7 +142,7 @@ TEST(Channel, OtherErrorsAndLostConnectionsChangeNoVersion) {
 
 TEST(Channel, APeerThatSaysNothingIsSpokenToInEachVersionByTurns) {
   Channel here;
-  EXPECT_EQ(here.next_to_silent().version(), kProtocolVersion);  // Nothing was said to it either.
+  EXPECT_EQ(here.next_to_silent().version(), kProtocolVersion);  // nor was a frame sent to it
   Channel next = here;
   for (uint32_t version = kProtocolVersion; version >= kProtocolVersionMin; --version) {
     EXPECT_EQ(next.version(), version);

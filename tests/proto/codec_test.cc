@@ -1,4 +1,5 @@
-// The rules of proto/schema/wire.capnp, one by one: each wrong value, each kind of broken frame.
+// The rules of proto/schema/wire.capnp, one by one: each invalid value, each kind of malformed
+// frame.
 
 #include "proto/codec/codec.h"
 
@@ -27,9 +28,9 @@ Bytes flat(capnp::MessageBuilder& builder) {
   return {begin, begin + bytes.size()};
 }
 
-// A frame as a foreign or hostile program would write it.
+// A frame written as a foreign or hostile program could.
 Bytes written(const std::function<void(wire::Envelope::Builder)>& fill) {
-  capnp::MallocMessageBuilder builder(kFrameBytesMax / sizeof(capnp::word));  // One segment.
+  capnp::MallocMessageBuilder builder(kFrameBytesMax / sizeof(capnp::word));  // a single segment
   auto envelope = builder.initRoot<wire::Envelope>();
   envelope.setVersion(kProtocolVersion);
   fill(envelope);
@@ -175,13 +176,13 @@ TEST(Codec, RefusesWrongValuesAndSaysWhich) {
   for (const Row& row : rows) {
     const std::string why = refusal_of(encoded(row.message));
     EXPECT_NE(why.find(row.says), std::string::npos) << row.says << " / " << why;
-    EXPECT_EQ(why.find(message_name(row.message)), 0u) << why;  // Says in which message.
+    EXPECT_EQ(why.find(message_name(row.message)), 0u) << why;  // the error names the message
   }
 }
 
 TEST(Codec, DoesNotRepeatASecretInAnError) {
   Subscribe message = valid_subscribe();
-  message.secret = Secret("ABCDEF0123456789abcdef0123456789");  // Nearly right.
+  message.secret = Secret("ABCDEF0123456789abcdef0123456789");  // almost valid
   EXPECT_EQ(refusal_of(encoded(message)).find("ABCDEF"), std::string::npos);
 }
 
@@ -222,7 +223,7 @@ TEST(Codec, RefusesWhatOurEncoderCouldNotWrite) {
          range.setFirst(6);
          range.setLast(5);
        }},
-      {"port ranges must be sorted",  // Adjacent ones are one range.
+      {"port ranges must be sorted",  // adjacent ranges must be merged
        [&](auto e) {
          auto list = ports(e, 2);
          list[0].setFirst(5);
@@ -296,18 +297,18 @@ TEST(Codec, RefusesVersionsThatItDoesNotSpeakAndNamesBoth) {
 TEST(Codec, LooksAtTheVersionBeforeAnythingElse) {
   const Bytes frame = written([](wire::Envelope::Builder e) {
     e.setVersion(kProtocolVersion + 1);
-    e.initKillTask();  // Without a task: wrong in our version, who knows in theirs.
+    e.initKillTask();  // without a task: invalid in our version, but maybe valid in a later one
   });
   EXPECT_EQ(decode(frame).error().code(), ErrorCode::kUnsupported);
 }
 
-// The union of a later version has more members than ours.
+// A later version's union has more members than ours.
 TEST(Codec, AMessageOfALaterVersionIsUnknownWithItsTag) {
   const auto offset =
       capnp::Schema::from<wire::Envelope>().getProto().getStruct().getDiscriminantOffset();
   for (const uint16_t tag : {uint16_t{MessageGenerator::kMessageCount}, uint16_t{40000}}) {
     Bytes frame = encoded(KillTask{.task = TaskId("t")});
-    const size_t data = 16;  // Behind the segment table and the root pointer.
+    const size_t data = 16;  // after the segment table and the root pointer
     std::memcpy(frame.data() + data + 2 * offset, &tag, sizeof tag);
     const Result<Envelope> decoded = decode(frame);
     ASSERT_TRUE(decoded) << decoded.error().message();
@@ -357,7 +358,7 @@ TEST(Codec, TheLargestTaskFitsAFrame) {
   EXPECT_EQ(refusal_of(encoded(run(spec))), "accepted");
 }
 
-// One encoder, large and small frames in turn: nothing of the one shows in the other.
+// One encoder for large and small frames in turn: no frame contains bytes of another.
 TEST(Codec, FramesDoNotDependOnThoseBefore) {
   Encoder used;
   for (uint64_t seed = 0; seed < 300; ++seed) {
@@ -375,7 +376,7 @@ TEST(Codec, FramesDoNotDependOnThoseBefore) {
 
 TEST(Codec, CutsTextsForPeopleAtAWholeCharacter) {
   const std::string umlauts = [] {
-    std::string out = "x";  // So that the limit falls into the middle of a character.
+    std::string out = "x";  // so that the limit is within a character
     while (out.size() < 2 * kReasonTextBytesMax) out += "ü";
     return out;
   }();
@@ -412,7 +413,7 @@ TEST(Codec, TextsAndDataMayBeAnyBytes) {
   EXPECT_EQ(decoded->message, Message(update));
 }
 
-// It does not know: the agent says it to the master.
+// An executor does not know its agent's name: the agent adds it for the master.
 TEST(Codec, AnExecutorsMessageNeedNotNameItsAgent) {
   const FrameworkMessage message{.framework = FrameworkId("f"),
                                  .executor = ExecutorId("e"),
@@ -492,7 +493,7 @@ TEST(Codec, RefusesBrokenFrames) {
   }
 }
 
-// Three hundred updates whose data is all the same 16 KiB: small in the frame, large when read.
+// Three hundred updates share the same 16 KiB of data: small in the frame, large when read.
 TEST(Codec, RefusesPointersThatMultiplyWhatIsThere) {
   constexpr unsigned kTasks = 300;
   constexpr unsigned kStubBytes = 9;
@@ -508,8 +509,8 @@ TEST(Codec, RefusesPointersThatMultiplyWhatIsThere) {
         status.setData({reinterpret_cast<const capnp::byte*>(data.data()), data.size()});
       }
     });
-    // Pointers to lists of so many bytes, in the encoding of Cap'n Proto: two bits of kind, 30 of
-    // distance, three of element size and 29 of length.
+    // Pointers to lists in the encoding of Cap'n Proto: two bits for the kind, 30 for the distance,
+    // three for the element size and 29 for the length.
     int64_t target = 0;
     int patched = 0;
     for (size_t i = 16; i + 8 <= frame.size(); i += 8) {
@@ -532,7 +533,7 @@ TEST(Codec, RefusesPointersThatMultiplyWhatIsThere) {
       << refusal_of(frame_with(true));
 }
 
-// proto/codec translates enumerators by their number, so their order must be the same.
+// proto/codec converts enumerators by number, so their order must be the same.
 template <class Wire, class Enum>
 void expect_same_words(size_t count) {
   const auto enumerants = capnp::Schema::from<Wire>().getEnumerants();

@@ -1,4 +1,4 @@
-// Blocks of the event log: what is put in comes out, as lines; and any bytes are read without harm.
+// Blocks of the event log: events are read back as lines, and arbitrary bytes cause no harm.
 
 #include "proto/event_block.h"
 
@@ -97,7 +97,7 @@ TEST(EventBlock, HasNamesAndFrameworksOnce) {
   }
 }
 
-// Blocks wait in memory by the thousand.
+// Thousands of blocks wait in memory.
 TEST(EventBlock, TakesNoMoreRoomThanItHasBytes) {
   Block block;
   for (int i = 0; i < 1'000; ++i) block.add(TaskStarted{"web-1", "t", i});
@@ -111,7 +111,7 @@ TEST(EventBlock, SaysOfAnEventWithoutAUserWhatTheFrameworkHas) {
   block.add(FrameworkOf{"eve"}).add(TaskStarted{"web-1", "t1"});
   EXPECT_THAT(lines_of(block.take()), ElementsAre(HasSubstr(R"("user":"eve","role":"eng"})"),
                                                   HasSubstr(R"("user":"ada","role":"eng"})")));
-  // From now on it is another user's, within the same block.
+  // From now on the framework belongs to another user, within the same block.
   const EventOwners others = {{"web-1", {.user = "bob", .role = ""}}};
   block.add(TaskStarted{"web-1", "t2"});
   block.writer().forget_owner("web-1");
@@ -131,7 +131,7 @@ TEST(EventBlock, CutsWhatSomebodyElseWrote) {
   EXPECT_THAT(line, HasSubstr(text(":\"", said.substr(1), "\"}")));
 }
 
-// Each block stands by itself, whatever the writer has written before.
+// A block does not depend on earlier blocks of the same writer.
 TEST(EventBlock, IsAsThatOfANewWriter) {
   Block block;
   block.add(TaskStarted{"web-1", "t1"}).take();
@@ -155,7 +155,7 @@ TEST(EventBlock, HasAnyPlaceAndTime) {
     EXPECT_THAT(lines[0], HasSubstr(R"("time_s":0.000,)"));
     EXPECT_THAT(lines[1], HasSubstr(R"("time_s":9223372036.854,)"));
   }
-  // Before 1970 there are no events.
+  // No events are before 1970.
   EXPECT_THAT(last_line_of(Block().add(TaskStarted{}, Time::from_nanos(-5)).take()),
               HasSubstr(R"("time_s":0.000,)"));
 }
@@ -187,8 +187,8 @@ std::string some_block(std::mt19937_64& draw) {
   return block.take();
 }
 
-// What is wrong with how a part of a block, or a changed one, is read; empty: nothing. `whole` are
-// the lines of the block as it was.
+// The problem with reading a part of a block, or a changed block; empty if there is none. `whole`
+// has the lines of the original block.
 std::string harm(const std::string& record, const Lines& whole, bool is_cut) {
   const Lines lines = lines_of(record);
   const auto first = first_place_of(record);

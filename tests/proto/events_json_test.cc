@@ -1,5 +1,5 @@
-// Events as a master reads them that follows another: a line is taken by hand if it is plain, and
-// is then one that all other readers take, too.
+// Events as a standby reads them from its leader: a fast parser accepts plain lines, and every
+// other parser accepts these too.
 
 #include "proto/json/events_json.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 const std::string kHead = R"({"seq":"17.4021","time_s":1795752607.113,"event":)";
 
-// As proto/json/event_lines.h has them, and nearly so.
+// Lines as in proto/json/event_lines.h, and almost such lines.
 std::vector<std::string> lines() {
   return {
       kHead + R"("task launched","level":"detail","framework":"web-1","task":"t1","agent":"a1"})",
@@ -62,12 +62,12 @@ std::string mutated(std::string line, std::mt19937_64& draw) {
       case 2:
         line[at] = kBytes[below(kBytes.size())];
         break;
-      case 3: {  // Something whole, before a member or the end.
+      case 3: {  // inserts a complete text before a member or the end
         const size_t end = line.find_first_of(",}", at);
         line.insert(end == line.npos ? line.size() : end, parts[below(parts.size())]);
         break;
       }
-      default: {  // A member again.
+      default: {  // repeats a member
         const size_t begin = line.find(',', at);
         const size_t end = begin == line.npos ? begin : line.find_first_of(",}", begin + 1);
         if (end != line.npos) line.insert(end, line.substr(begin, end - begin));
@@ -78,7 +78,7 @@ std::string mutated(std::string line, std::mt19937_64& draw) {
   return line;
 }
 
-// What is wrong with how a page of this line is read; empty: nothing.
+// The problem with reading a page of this line; empty if there is none.
 std::string disagreement(const std::string& line) {
   const std::optional<EventPlace> place = place_of(line);
   const EventPlace next =
@@ -120,12 +120,12 @@ TEST(FollowedLines, AreThoseThatAllReadersTake) {
     ASSERT_EQ(disagreement(line), "") << "seed " << seed << ": " << line;
     taken += parse_event_page(event_page_json({line}, {LeaderEpoch(1), 1})) ? 1 : 0;
   }
-  // Neither all nor nothing is refused.
+  // Some lines are accepted and some are refused.
   EXPECT_GT(taken, 1'000u);
   EXPECT_LT(taken, 9'000u);
 }
 
-// Each was taken by hand once.
+// The fast parser once accepted each of these.
 TEST(FollowedLines, AreRefusedWithDoubledMembersAndImpossibleTimes) {
   const std::string end = R"(,"event":"x","level":"info")";
   const std::string head = R"({"seq":"1.2","time_s":)";

@@ -1,4 +1,5 @@
-// The files that one task names: their names in its sandbox, and which of them are everybody's.
+// The files that a task fetches: their names in its sandbox, and which of them are shared in the
+// cache.
 
 #include "proto/fetched_files.h"
 
@@ -38,7 +39,7 @@ TEST(FetchedFiles, HaveTheLastPartOfTheUriAsName) {
   EXPECT_EQ(stored_name({.uri = "http://host/a.zip", .name = "sub", .is_extracted = true}), "sub");
 }
 
-// What only one user may read must not reach another by the cache.
+// A file that only one user may read must not reach another user through the cache.
 TEST(FetchedFiles, AreSharedIfTheirSumIsKnownAndNoUserIsInvolved) {
   EXPECT_TRUE(is_shareable({.uri = "https://host/a", .sha256 = kSum}));
   EXPECT_FALSE(is_shareable({.uri = "https://host/a"}));

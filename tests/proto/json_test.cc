@@ -1,5 +1,5 @@
-// The JSON that people and scripts see: golden rows, round trips, and what hostile documents do
-// (nothing).
+// The JSON for people and scripts: golden rows, round trips, and hostile documents, which do no
+// harm.
 
 #include "proto/json/json.h"
 
@@ -191,7 +191,7 @@ TEST(Json, RowsReadBackAsTheyWere) {
         &status.agents_lost_max, &status.frameworks_connected, &status.frameworks_disconnected,
         &status.tasks_staging, &status.tasks_running, &status.tasks_killing,
         &status.tasks_unreachable, &status.tasks_ended, &status.offers}) {
-    *field = ++count;  // All different, so that no two can be mixed up.
+    *field = ++count;  // all different, so that no two can be confused
   }
   status.agents_lost_period = seconds(77);
   status.agents_lost_next = Time::from_nanos(78'000'000'000);
@@ -215,7 +215,7 @@ TEST(Json, RowsReadBackAsTheyWere) {
   EXPECT_EQ(*back, agent);
 }
 
-// Amounts go through a double on their way; none may change by a milli-unit.
+// Amounts pass through a double, and must not change by a milli-unit.
 TEST(Json, AmountsAndTimesAreExact) {
   Prng prng(1);
   for (int i = 0; i < 4'000; ++i) {
@@ -434,7 +434,7 @@ TEST(Json, RefusesDocumentsThatAreTooDeepOrTooLong) {
   }
 }
 
-TEST(Json, ManyMembersAreReadQuickly) {  // Not in the square of their number.
+TEST(Json, ManyMembersAreReadQuickly) {  // not in quadratic time
   std::string wide = "{";
   for (int i = 0; i < 50'000; ++i) wide += "\"m" + std::to_string(i) + "\":1,";
   wide += "\"tasks\":[]}";
@@ -451,7 +451,7 @@ TEST(Json, ReplacesInvalidUtf8) {
             std::string::npos);
 }
 
-// Rows are printed directly, lines by nlohmann.
+// Rows are printed directly, lines by nlohmann: both must agree.
 TEST(Json, RowsAndLinesPrintNumbersAndTextsAlike) {
   const auto number_of = [](int64_t milli) {
     const std::string line = json_line({{"cpus", MilliNumber{milli}}});

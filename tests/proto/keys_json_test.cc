@@ -51,7 +51,7 @@ TEST(KeysJson, CallsComeBackAndUnknownMembersAreRefused) {
   EXPECT_FALSE(parse_join_token_call("{}"));
   EXPECT_FALSE(parse_join_call(R"({"key":"k","more":1})"));
   EXPECT_FALSE(parse_join_token_call(R"({"key":"k","kind":"robot","name":"a","valid_for_s":1})"));
-  // Everything would be revoked, or it is not clear what.
+  // These would revoke everything, or are ambiguous.
   for (const char* unclear : {"{}", R"({"key":""})", R"({"kind":"user"})", R"({"name":"ada"})",
                               R"({"key":"0","kind":"user","name":"ada"})"}) {
     EXPECT_FALSE(parse_key_revoke_call(unclear)) << unclear;

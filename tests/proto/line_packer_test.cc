@@ -1,5 +1,4 @@
-// What a master that stands by keeps of the events that it was sent: as few bytes as their leader,
-// and the same lines again.
+// The events that a standby keeps: as compact as at their leader, with the same lines when read.
 
 #include "proto/json/line_packer.h"
 
@@ -22,7 +21,7 @@ using Lines = std::vector<std::string>;
 
 using test::lines_of;
 
-// What is kept of a page of these lines.
+// The records for a page of these lines.
 std::vector<std::string> kept_of(const Lines& lines) {
   EventPlace next;
   if (!lines.empty()) {
@@ -37,7 +36,7 @@ std::vector<std::string> kept_of(const Lines& lines) {
   return page->records;
 }
 
-// How many events each record has; 0: it is a line.
+// The number of events in each record; 0 for a single line.
 std::vector<uint64_t> events_in(const std::vector<std::string>& records) {
   std::vector<uint64_t> events;
   for (const std::string& record : records) {
@@ -60,7 +59,7 @@ TEST(LinePacker, MakesBlocksOfEventsThatFollowEachOther) {
   EXPECT_EQ(packed({line(1, task), line(2, ""), line(3, task)}), Events{3});
   EXPECT_EQ(packed({line(1, task), line(3, task)}), (Events{1, 1}));
   EXPECT_EQ(packed({line(9, task), line(1, task, 18)}), (Events{1, 1}));
-  // What a block could not give back.
+  // Texts that a block could not reproduce exactly.
   for (const char* other : {R"(,"a":"\u00e9")", R"(,"a":1.5)", R"(,"a":true)", R"(,"a": 1)"}) {
     EXPECT_EQ(packed({line(1, task), line(2, other), line(3, task)}), (Events{1, 0, 1})) << other;
   }
@@ -75,7 +74,7 @@ TEST(LinePacker, MakesBlocksOfEventsThatFollowEachOther) {
   EXPECT_EQ(packed({line(1, text(R"(,"framework":")", most, "x\""))}), Events{0});
 }
 
-// Frameworks that change their owners, fields in any order, events that are missing or unusual.
+// Frameworks that change owners, fields in any order, missing or unusual events.
 TEST(LinePacker, KeepsEachLineOfAnyPage) {
   const std::vector<std::string> fields = {
       R"("user":"ada")",        R"("user":"bob")",    R"("user":"")",   R"("user":4)",

@@ -1,5 +1,4 @@
-// A live cluster in pages of JSON: what is read back is what was written, however many pages it
-// takes.
+// A live cluster in pages of JSON: it is read back unchanged, for any number of pages.
 
 #include "proto/json/live_snapshot_json.h"
 

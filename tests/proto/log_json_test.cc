@@ -1,4 +1,4 @@
-// Lines of the log as JSON, whatever others wrote.
+// Log lines as JSON, with any foreign text in them.
 
 #include "proto/json/log_json.h"
 

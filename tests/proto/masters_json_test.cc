@@ -1,4 +1,4 @@
-// The masters of a cluster in JSON, and what a standby says of itself.
+// The masters of a cluster in JSON, and a standby's own report.
 
 #include "proto/json/masters_json.h"
 

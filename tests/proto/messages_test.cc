@@ -1,4 +1,4 @@
-// What is checked of single values, beside the bounds of the codec.
+// Checks of single values, besides the bounds of the codec.
 
 #include "proto/messages.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The events in records of a log, as readers get them.
+// The events in a log's records, as readers get them.
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// What may be said of secrets and ports by number, and the calls of `proffer secret`.
+// The rules for secrets and fixed ports, and the calls of `proffer secret`.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(SecretSetCall, CarriesAnyBytes) {
   EXPECT_EQ(*parsed, call);
 }
 
-// An error goes to a log or a terminal.
+// An error is written to a log or a terminal.
 TEST(SecretSetCall, AnErrorDoesNotRepeatTheValue) {
   for (const char* hex : {"c0ffee1", "c0ffeeXX", "", "C0FFEE"}) {
     const Result<SecretSetCall> parsed =

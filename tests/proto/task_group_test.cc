@@ -1,4 +1,4 @@
-// The commands around a task's own, as the data of the task.
+// A task's init steps and sidecars, as the task's data.
 
 #include "proto/task_group.h"
 

@@ -1,5 +1,5 @@
-// Every state × every event against a table spelled out by hand: one letter for the state after it,
-// '.' for "means nothing here".
+// Every state × every event, compared with a table written by hand: a letter for the next state,
+// '.' if the event has no effect.
 
 #include "proto/task_state.h"
 
@@ -11,8 +11,8 @@
 namespace proffer::proto::task_state_test {
 namespace {
 
-// S staging, R running, K killing, U unreachable, F finished, X failed, D killed, L lost, G gone,
-// N refused: by the number of the state.
+// S staging, R running, K killing, U unreachable, F finished, X failed, D killed, L lost, G gone, N
+// refused, in the order of the states' numbers.
 constexpr std::string_view kLetters = "SRKUFXDLGN";
 
 struct Row {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Valid messages for the tests of the codec, to be made wrong.
+// Valid messages, which codec tests then make invalid.
 
 #include <string>
 #include <vector>
@@ -43,7 +43,7 @@ inline RunTask run_with(Resources resources) {
           .spec = valid_spec(),
           .assignment = {.resources = std::move(resources)}};
 }
-// With a port named http.
+// A task with this health check and a port named http.
 inline RunTask checked(HealthCheck check) {
   TaskSpec spec = valid_spec();
   spec.port_names = {"http"};

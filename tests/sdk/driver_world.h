@@ -1,7 +1,7 @@
 #pragma once
 
-// A driver with a hand-held master: says what the master says, hears what the driver sends, and
-// looks after every step whether what always holds does.
+// A driver whose master is played by the test. It collects the driver's messages, and checks the
+// invariants after every step.
 
 #include <string>
 #include <utility>
@@ -60,7 +60,7 @@ class DriverWorld {
 
   explicit DriverWorld(DriverOptions given = options()) : driver(std::move(given)) {}
 
-  // --- what happens ----------------------------------------------------------------------------
+  // --- events ----------------------------------------------------------------------------------
 
   void connect() {
     from_driver_ = 0;
@@ -86,7 +86,7 @@ class DriverWorld {
     for (const uint64_t id : ids) offers.offers.push_back(offer_of(id));
     hear(std::move(offers));
   }
-  // A new connection up to the answer of the master.
+  // A new connection with a subscription that the master accepts.
   void subscribe(bool failed_over = false) {
     connect();
     hear_subscribed(failed_over);
@@ -96,13 +96,13 @@ class DriverWorld {
     subscribe(true);
   }
   void want(Command command) { step(CommandGiven{std::move(command)}); }
-  // A running task of a fresh offer.
+  // Launches a task on a new offer; it runs.
   void launch(const std::string& task, uint64_t offer) {
     hear_offers({offer});
     want(accept_of({offer}, {task_of(task)}));
     hear_update(status_of(task, proto::TaskState::kRunning, 1));
   }
-  // Time passes, with a tick at each deadline.
+  // Lets time pass, with a tick at each deadline.
   void advance(Duration duration) {
     const Time end = now + duration;
     for (int ticks = 0; driver.next_deadline() && *driver.next_deadline() <= end; ++ticks) {
@@ -122,7 +122,7 @@ class DriverWorld {
     for (const Violation& violation : driver.violations()) ADD_FAILURE() << violation.what;
   }
 
-  // --- what was said since the last look -------------------------------------------------------
+  // --- results since the last call -------------------------------------------------------------
 
   template <class T>
   std::vector<T> sent() {
@@ -132,7 +132,7 @@ class DriverWorld {
   std::vector<T> told() {
     return taken<T>(notifications_);
   }
-  // The first event of its kind in the life of the driver; nullptr if there was none.
+  // The first event of this kind; nullptr if there was none.
   template <Traced T>
   const T* traced() const {
     for (const TraceEvent& one : trace) {
@@ -140,7 +140,7 @@ class DriverWorld {
     }
     return nullptr;
   }
-  // Everything, in order: ">update_acknowledged", "task t1 running".
+  // Messages and updates in order: ">update_acknowledged", "task t1 running".
   std::vector<std::string> story() { return std::exchange(story_, {}); }
   void forget() {
     messages_.clear();
@@ -159,7 +159,7 @@ class DriverWorld {
   Driver driver;
   Time now = Time::from_nanos(1'000'000'000);
   int resets = 0;
-  uint32_t last_version = 0;  // of what was sent last
+  uint32_t last_version = 0;  // version of the last message sent
   bool is_done = false;
   std::vector<SaveIdentity> saved;
   std::vector<TraceEvent> trace;

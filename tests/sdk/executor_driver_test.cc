@@ -1,4 +1,4 @@
-// An executor's session with its agent, the agent played by the test.
+// An executor's session with its agent, which the test plays.
 
 #include "sdk/core/executor_driver.h"
 
@@ -272,7 +272,7 @@ TEST(ExecutorDriver, BeatsWhenIdleAndBeginsAnewWhenTheAgentIsSilent) {
 TEST(ExecutorDriver, AGapEndsTheConnection) {
   Scenario s;
   s.open();
-  s.agent.stamp(LeaderEpoch(1), proto::Heartbeat{});  // lost
+  s.agent.stamp(LeaderEpoch(1), proto::Heartbeat{});  // this frame is lost
   s.run("t1");
   EXPECT_EQ(s.take<ResetAgent>().size(), 1u);
   EXPECT_TRUE(s.take<StartTask>().empty());
@@ -405,14 +405,14 @@ TEST(ExecutorDriver, OneThatBecameAnotherExecutorSaysHelloAsThat) {
   EXPECT_EQ(hellos[0].token, s.options.token);
 }
 
-// --- what an agent that lost records asks again ------------------------------------------------
+// --- repeated launches of an agent that lost records -------------------------------------------
 
 proto::RunTask next_task(const Scenario& s, const std::string& task, uint64_t run) {
   proto::RunTask next{.framework = s.options.framework, .spec = {.id = TaskId(task)}, .run = run};
   next.becomes = {ExecutorId(task), "/sandboxes/" + task};
   return next;
 }
-// Its own task begins and ends, and the agent knows.
+// The executor's own task begins and ends, and the agent gets both updates.
 void begins_and_ends(Scenario& s, const std::string& task, uint64_t run) {
   s.from_agent(next_task(s, task, run));
   EXPECT_EQ(s.take<StartTask>().size(), 1u) << task;
@@ -461,7 +461,7 @@ TEST(ExecutorDriver, ATaskThatHasEndedIsToldAgainAndNotRunAgain) {
   EXPECT_EQ(told[0].status.task, TaskId("t1"));
   EXPECT_EQ(told[0].status.state, TaskState::kFinished);
   EXPECT_EQ(told[0].status.sequence, 1u);
-  // What it does not know either is of a run that is over.
+  // A task that the executor does not know either belongs to a finished run.
   s.from_agent(next_task(s, "t0", 3));
   EXPECT_TRUE(s.take<StartTask>().empty());
   EXPECT_EQ(s.sent<proto::ExecutorUpdate>().at(0).status.state, TaskState::kFailed);

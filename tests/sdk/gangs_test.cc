@@ -1,4 +1,4 @@
-// Gangs: told together, answered as one, refused as one.
+// Gangs: offered together, answered together, refused together.
 
 #include <functional>
 
@@ -132,8 +132,7 @@ TEST(GangAnswers, AGangThatTheMasterRefusesIsWantedAgainAsAWhole) {
   }
 }
 
-// --- what else is new
-// -----------------------------------------------------------------------------
+// --- revoke notices ------------------------------------------------------------------------------
 
 TEST(Revoke, TellsTheAuthorOfTasksThatHaveNotEnded) {
   DriverWorld w;

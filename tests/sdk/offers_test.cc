@@ -1,5 +1,5 @@
-// Offers and asks: what is valid when, what the driver refuses in the master's place, and how the
-// counts of asks stay true across connections.
+// Offers and asks: validity of offers, refusals by the driver itself, and correct ask counts across
+// connections.
 
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ using proto::TaskReason;
 using proto::TaskState;
 using Story = std::vector<std::string>;
 
-// What the author hears when none of an accept is sent.
+// The author's updates if no part of an accept is sent.
 void expect_all_refused(DriverWorld& w, std::vector<std::string> tasks) {
   EXPECT_TRUE(w.sent<proto::Accept>().empty());
   const auto told = w.told<proto::TaskStatus>();
@@ -138,7 +138,7 @@ TEST(Launch, ATaskThatBreaksABoundIsRefusedAloneAndTheOthersAreLaunched) {
   proto::TaskSpec grace = task_of("grace");
   grace.kill_grace = seconds(-1);
   proto::TaskSpec health = task_of("health");
-  health.health = proto::HealthCheck{.port = "http"};  // which it has not
+  health.health = proto::HealthCheck{.port = "http"};  // the task does not have this port
   for (const proto::TaskSpec& wrong : {no_id, nothing, negative, long_command, nul, variable, port,
                                        data, executor, grace, health}) {
     SCOPED_TRACE(wrong.id.str());
@@ -234,7 +234,7 @@ TEST(Asks, AreDeclaredAtOnceAndWithRisingGenerations) {
       w.sent<proto::DeclareAsks>(),
       (std::vector<proto::DeclareAsks>{{1, {ask_of("web", 3)}}, {2, {ask_of("web", 4)}}, {3, {}}}));
   w.reconnect();
-  EXPECT_TRUE(w.sent<proto::DeclareAsks>().empty());  // there is nothing to declare
+  EXPECT_TRUE(w.sent<proto::DeclareAsks>().empty());  // there are no asks to declare
 }
 
 TEST(Asks, AreDeclaredAgainLessWhatWasLaunchedSince) {
@@ -280,7 +280,7 @@ TEST(Asks, ALaunchThatTheMasterRefusesCountsAgain) {
   w.forget();
   w.hear_update(status_of("w1", TaskState::kRefused, 5, proto::UpdateSource::kMaster));
   EXPECT_EQ(w.driver.asks(), std::vector<Ask>{ask_of("web", 3)});
-  EXPECT_TRUE(w.sent<proto::DeclareAsks>().empty());  // the master counts the same
+  EXPECT_TRUE(w.sent<proto::DeclareAsks>().empty());  // the master has the same count
 }
 
 TEST(Asks, ARefusalOfAnEarlierConnectionIsDeclaredAgain) {

@@ -1,4 +1,4 @@
-// Files that the author has released, and how the master hears of it.
+// Files that the author has released, and the messages about them to the master.
 
 #include "common/text.h"
 #include "tests/sdk/driver_world.h"

@@ -1,4 +1,4 @@
-// Sessions: how a driver finds its master, keeps it, loses it and comes back.
+// Sessions: how a driver finds its master, keeps the connection, loses it and reconnects.
 
 #include "tests/sdk/driver_world.h"
 
@@ -45,7 +45,7 @@ TEST(Session, ComesBackWithItsIdAfterTheConnectionIsLost) {
   EXPECT_EQ(w.told<Disconnected>().size(), 1u);
   EXPECT_FALSE(w.driver.subscribed());
   w.disconnect();
-  EXPECT_TRUE(w.told<Disconnected>().empty());  // said once
+  EXPECT_TRUE(w.told<Disconnected>().empty());  // reported once
 
   w.subscribe(true);
 
@@ -63,7 +63,7 @@ TEST(Session, ANewProcessWithASessionFileAsksForAllTasksOfItsFormerLife) {
 
   EXPECT_EQ(w.sent<proto::Subscribe>().at(0).framework, FrameworkId("f-1"));
   EXPECT_EQ(w.sent<proto::Reconcile>(), std::vector<proto::Reconcile>{{}});
-  // It remembers no decline, so none shall count.
+  // The restarted driver remembers no declines, so it clears the filters.
   EXPECT_EQ(w.sent<proto::Revive>().size(), 1u);
 
   w.hear_update(status_of("old-1", proto::TaskState::kRunning, 0));
@@ -149,7 +149,7 @@ TEST(Session, ASilentMasterIsLeftWhenItsTimeoutHasPassed) {
   w.advance(milliseconds(1));
   EXPECT_EQ(w.resets, 1);
   EXPECT_EQ(w.told<Disconnected>().size(), 1u);
-  EXPECT_FALSE(w.driver.next_deadline());  // nothing to wait for but a connection
+  EXPECT_FALSE(w.driver.next_deadline());  // it waits only for a connection
 }
 
 TEST(Session, AMasterThatNeverAnswersSubscribeIsLeftToo) {
@@ -172,7 +172,7 @@ TEST(Session, ALostFrameEndsTheConnectionAndARepeatedOneIsDropped) {
   EXPECT_EQ(w.told<proto::Offers>().size(), 1u);
   EXPECT_EQ(w.resets, 0);
 
-  master.stamp(LeaderEpoch(1), proto::Heartbeat{});  // lost
+  master.stamp(LeaderEpoch(1), proto::Heartbeat{});  // this frame is lost
   w.step(MasterFrame{master.stamp(LeaderEpoch(1), proto::Offers{{offer_of(2)}})});
 
   EXPECT_EQ(w.resets, 1);
@@ -199,8 +199,8 @@ TEST(Session, CarriesTheHighestLeaderEpochThatItHasSeen) {
   EXPECT_EQ(std::get<SendToMaster>(out.actions[0]).envelope.leader, LeaderEpoch(1));
 }
 
-// One that lost its registry would say that there is no such framework, and one that was deposed
-// would offer what it does not have.
+// A master that lost its registry would refuse the framework as unknown, and a deposed one would
+// offer resources that it no longer controls.
 TEST(Session, AMasterOfAnOlderEpochIsNotBelieved) {
   DriverWorld w;
   w.subscribe();
@@ -237,7 +237,7 @@ TEST(Session, AFrameworkThatComesBackSaysOfWhichClusterItIs) {
   w.disconnect();
   w.connect();
   EXPECT_EQ(w.sent<proto::Subscribe>().at(0).cluster, cluster);
-  // Of another one, which is later than ours.
+  // A master of another cluster, with a later epoch than ours.
   proto::Channel other;
   w.disconnect();
   w.connect();
@@ -288,7 +288,8 @@ TEST(Errors, AForgottenSessionFileIsRefusedWithTheFileInTheHint) {
   const auto refused = w.told<Refused>();
   ASSERT_EQ(refused.size(), 1u);
   EXPECT_EQ(refused[0].error.message(), "framework 'f-1' is not known");
-  // It may be of another cluster, where what is in the file is alive: nobody is told to remove it.
+  // The session may belong to another cluster, where the framework is alive: the hint must not say
+  // to remove the file.
   const std::string hint = refused[0].error.hint();
   EXPECT_NE(hint.find("another with --master or $PROFFER_MASTER"), std::string::npos) << hint;
   EXPECT_NE(hint.find("another session file than 'my.session'"), std::string::npos) << hint;
@@ -362,7 +363,7 @@ TEST(Errors, AMasterThatMakesItAnotherFrameworkIsNotBelieved) {
   EXPECT_EQ(w.driver.framework(), FrameworkId("f-1"));
 }
 
-// What the master answers a teardown with.
+// The master's answer to a teardown.
 proto::ErrorMessage torn_down() {
   return {.code = ErrorCode::kNotFound, .ends_session = true, .retry = false};
 }
@@ -375,7 +376,7 @@ TEST(Teardown, IsDoneWhenTheMasterHasAnswered) {
   w.want(proto::Teardown{});
   w.hear_offers({2});
   w.hear_update(status_of("t1", proto::TaskState::kKilled, 2));
-  EXPECT_EQ(w.story(), Story{">teardown"});  // the author hears no more
+  EXPECT_EQ(w.story(), Story{">teardown"});  // the author gets no more updates
   w.hear(torn_down());
   EXPECT_EQ(w.story(), Story{"done"});
   EXPECT_FALSE(w.driver.next_deadline());
@@ -384,7 +385,7 @@ TEST(Teardown, IsDoneWhenTheMasterHasAnswered) {
   EXPECT_TRUE(w.story().empty());
 }
 
-// Else a framework that nobody needs would keep its tasks for its failover timeout (sim seed 81).
+// Otherwise the tasks of an abandoned framework would run for its failover timeout (sim seed 81).
 TEST(Teardown, IsSaidAgainWhenTheConnectionWasLostBeforeTheAnswer) {
   DriverWorld w;
   w.subscribe();
@@ -463,7 +464,7 @@ TEST(Session, SpeaksToAMasterOfTheVersionBeforeInItsVersion) {
   DriverWorld w;
   w.connect();
   EXPECT_EQ(w.last_version, proto::kProtocolVersion);
-  proto::Channel old(proto::kProtocolVersionMin);  // It cannot read what it was sent.
+  proto::Channel old(proto::kProtocolVersionMin);  // it cannot read the frame
   w.step(MasterFrame{old.stamp(LeaderEpoch(1), proto::ErrorMessage{.code = ErrorCode::kUnsupported,
                                                                    .message = "protocol version",
                                                                    .ends_session = true})});
@@ -479,12 +480,12 @@ TEST(Session, SpeaksToAMasterOfTheVersionBeforeInItsVersion) {
   EXPECT_TRUE(w.driver.subscribed());
   EXPECT_EQ(w.last_version, proto::kProtocolVersionMin);
 
-  w.disconnect();  // It may have been replaced meanwhile.
+  w.disconnect();  // the master may have been upgraded meanwhile
   w.connect();
   EXPECT_EQ(w.last_version, proto::kProtocolVersion);
 }
 
-// What ends up in live_tasks(), and when it is all.
+// The content of live_tasks(), and when it is complete.
 struct Knowledge : testing::Test {
   static DriverOptions second_life() {
     DriverOptions options = DriverWorld::options();
@@ -537,7 +538,7 @@ TEST_F(Knowledge, IsOfOneSessionOnly) {
   EXPECT_EQ(told(w), 1u);
 }
 
-// Of many questions that wait for agents the master drops some.
+// The master drops some of many questions that wait for agents.
 TEST_F(Knowledge, AsksAgainForWhatWasNotAnsweredWhenNoAgentIsMissing) {
   DriverWorld w;
   w.subscribe();
@@ -550,7 +551,8 @@ TEST_F(Knowledge, AsksAgainForWhatWasNotAnsweredWhenNoAgentIsMissing) {
   const std::vector<proto::Reconcile> asked = w.sent<proto::Reconcile>();
   ASSERT_EQ(asked.size(), 1u);
   EXPECT_EQ(asked[0].tasks, std::vector<TaskId>{TaskId("t1")});
-  // With where it was launched: this confirms it to a master that does not know it.
+  // The call names the agent of its launch, which confirms the task to a master that does not know
+  // it.
   EXPECT_EQ(asked[0].agents, std::vector<AgentId>{AgentId("a1")});
   EXPECT_EQ(told(w), 0u);
   w.hear_update(status_of("t1", proto::TaskState::kLost, 0, proto::UpdateSource::kMaster));
@@ -570,7 +572,7 @@ TEST_F(Knowledge, AnAnswerThatIsOlderThanTheLaunchDoesNotEndIt) {
   EXPECT_EQ(w.driver.live_tasks(), std::vector<TaskId>{TaskId("t1")});
 }
 
-// Found by the simulator (once, seed 1480): each launch begins an agent's numbers anew.
+// Found by the simulator (once, seed 1480): each launch starts an agent's sequence numbers again.
 TEST_F(Knowledge, UpdatesOfALaunchAfterARefusalByItsAgentAreNews) {
   DriverWorld w;
   w.subscribe();

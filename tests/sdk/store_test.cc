@@ -1,4 +1,4 @@
-// The framework's store and requests to the framework, as its author has them.
+// The framework's store and requests to the framework, in the author's API.
 
 #include "sdk/store.h"
 
@@ -16,7 +16,7 @@ proto::StoreRequest request_of(uint64_t id, std::vector<proto::StoreOperation> o
   return {.id = id, .operations = std::move(operations)};
 }
 
-// The keys of the requests that were sent, the first of each.
+// The first key of each sent request.
 std::vector<std::string> keys_sent(DriverWorld& w) {
   std::vector<std::string> keys;
   for (const proto::StoreRequest& request : w.sent<proto::StoreRequest>()) {
@@ -49,12 +49,12 @@ TEST(StoreRequests, WaitForASessionAndAreAnsweredUnderTheAuthorsId) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].id, 7u);
   EXPECT_EQ(told[0].outcomes[0].version, 5u);
-  // It is not told twice.
+  // A repeated result is not reported again.
   w.hear(proto::StoreResult{.id = sent[0].id, .outcomes = {{.version = 5}}});
   EXPECT_TRUE(w.told<proto::StoreResult>().empty());
 }
 
-TEST(StoreRequests, OfALostSessionAreSentAgainInTheirOrderUnlessTheyExpectAVersion) {
+TEST(StoreRequests, AreSentAgainInOrderUnlessTheyExpectAVersion) {
   DriverWorld w;
   w.subscribe();
   w.want(request_of(1, {put("a", "1")}));
@@ -64,7 +64,7 @@ TEST(StoreRequests, OfALostSessionAreSentAgainInTheirOrderUnlessTheyExpectAVersi
   EXPECT_EQ(keys_sent(w), (Texts{"a", "b", "c", "d"}));
   w.disconnect();
   EXPECT_EQ(results_told(w), (Texts{"2 unavailable", "4 unavailable"}));
-  w.want(request_of(5, {put("f", "", 0)}));  // Not sent yet: it is not lost either.
+  w.want(request_of(5, {put("f", "", 0)}));  // not sent yet, so it is not lost either
   w.subscribe(true);
   const auto sent = w.sent<proto::StoreRequest>();
   ASSERT_EQ(sent.size(), 3u);
@@ -199,7 +199,7 @@ TEST(Requests, OfALostSessionAreAnsweredWhenTheirCallerTriesAgain) {
   w.subscribe(true);
   w.want(proto::FrameworkResponse{.relay = told[1].relay, .data = "done too"});
   EXPECT_EQ(responses_sent(w), Texts{});
-  // The restarted master may use the numbers of the one before.
+  // The restarted master may use the same numbers again.
   w.hear(relayed(17, "b"));
   w.hear(relayed(18, "a"));
   EXPECT_EQ(responses_sent(w), (Texts{"17 done too", "18 done"}));

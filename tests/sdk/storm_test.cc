@@ -1,5 +1,5 @@
-// Everything in every state, and everything at random: the driver stays whole (DriverWorld looks
-// after each step), and what the author hears obeys the laws.
+// Every event in every state, and random events: the driver keeps its invariants (DriverWorld
+// checks them after each step), and the author's callbacks obey the laws.
 
 #include <map>
 #include <set>
@@ -107,7 +107,7 @@ const std::map<std::string, Preparation>& every_state() {
   return states;
 }
 
-// Whatever happened, the driver either is done or still finds a master.
+// After any events, the driver is either done or still finds a master.
 void expect_it_goes_on(DriverWorld& w) {
   if (w.is_done) return;
   w.reconnect();
@@ -154,14 +154,14 @@ TEST(Matrix, EveryConnectionEventInEveryState) {
   }
 }
 
-// What the author may ever hear of tasks.
+// The laws for updates of tasks.
 struct Laws {
   std::set<TaskId> ended;
   std::map<std::pair<TaskId, UpdateSource>, uint64_t> last;
 
   void hear(const proto::TaskStatus& status) {
-    if (!is_valid_name(status.task.str())) return;  // no task: each question has its answer
-    // An id may be refused and tried again; any other end is the last word.
+    if (!is_valid_name(status.task.str())) return;  // no task: each question has an answer
+    // A refused id may be launched again; any other end is final.
     if (status.state != TaskState::kRefused) {
       EXPECT_EQ(ended.count(status.task), 0u) << status.task.str() << " speaks after its end";
     }
@@ -231,7 +231,7 @@ class Storm {
         return w_.advance(milliseconds(static_cast<int64_t>(prng_.below(12'000))));
       default: {
         static const std::vector<Command> commands = every_command();
-        // All but the teardown, which would end the storm.
+        // All commands except the teardown, which would end the storm.
         return w_.want(commands[prng_.below(commands.size() - 1)]);
       }
     }
@@ -243,7 +243,7 @@ class Storm {
   size_t updates_heard_ = 0;
 };
 
-TEST(Storm, WhateverHappensEachUpdateIsHeardOnceInOrderAndNothingAfterTheEnd) {
+TEST(Storm, EachUpdateIsDeliveredOnceInOrderAndNoneAfterTheEnd) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Storm(seed).run(300);

@@ -1,4 +1,4 @@
-// Updates: exactly once and in order, whatever the network and the masters repeat.
+// Updates: exactly once and in order, for any repetitions by the network and masters.
 
 #include "sdk/core/known_tasks.h"
 #include "tests/sdk/driver_world.h"
@@ -73,7 +73,7 @@ TEST(Updates, NothingIsHeardAfterTheEnd) {
   w.launch("t1", 1);
   w.hear_update(status_of("t1", TaskState::kGone, 9, UpdateSource::kMaster));
   w.forget();
-  // Its agent came back after all, and killed it.
+  // Its agent returned and killed it.
   w.hear_update(status_of("t1", TaskState::kKilled, 2));
   w.hear_update(status_of("t1", TaskState::kRunning, 0));
   EXPECT_EQ(w.story(), Story{">acknowledge"});
@@ -97,11 +97,11 @@ TEST(EndsOfAnAuthor, AreAcknowledgedWhenTheAuthorSaysSo) {
   w.launch("t1", 1);
   w.forget();
   w.hear_update(status_of("t1", TaskState::kRunning, 2));
-  EXPECT_EQ(w.sent<proto::Acknowledge>().size(), 1u);  // Progress is acknowledged as ever.
+  EXPECT_EQ(w.sent<proto::Acknowledge>().size(), 1u);  // progress is acknowledged as usual
   w.forget();
   w.hear_update(status_of("t1", TaskState::kFinished, 3));
   EXPECT_TRUE(w.sent<proto::Acknowledge>().empty());
-  // The agent tells it again; the author has heard it.
+  // The agent repeats the end, which the author has received.
   w.hear_update(status_of("t1", TaskState::kFinished, 3));
   EXPECT_TRUE(w.sent<proto::Acknowledge>().empty());
   EXPECT_EQ(w.told<proto::TaskStatus>().size(), 1u);
@@ -110,12 +110,12 @@ TEST(EndsOfAnAuthor, AreAcknowledgedWhenTheAuthorSaysSo) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].task, TaskId("t1"));
   EXPECT_EQ(sent[0].sequence, 3u);
-  // The answer was lost: from now on the driver does it.
+  // The acknowledgement was lost: from now on the driver repeats it.
   w.hear_update(status_of("t1", TaskState::kFinished, 3));
   EXPECT_EQ(w.sent<proto::Acknowledge>().size(), 1u);
 }
 
-TEST(EndsOfAnAuthor, ThatWereDealtWithWhileTheMasterWasAwayAreAcknowledgedInTheNextSession) {
+TEST(EndsOfAnAuthor, HandledWithoutAMasterAreAcknowledgedInTheNextSession) {
   DriverOptions options = DriverWorld::options();
   options.acknowledges_ends = true;
   DriverWorld w(options);
@@ -131,7 +131,7 @@ TEST(EndsOfAnAuthor, ThatWereDealtWithWhileTheMasterWasAwayAreAcknowledgedInTheN
   w.hear_update(status_of("t1", TaskState::kFinished, 2));
   w.hear_update(status_of("t2", TaskState::kFailed, 2));
   const auto sent = w.sent<proto::Acknowledge>();
-  ASSERT_EQ(sent.size(), 1u);  // The other is not dealt with yet.
+  ASSERT_EQ(sent.size(), 1u);  // the author has not handled the other one yet
   EXPECT_EQ(sent[0].task, TaskId("t1"));
   EXPECT_TRUE(w.told<proto::TaskStatus>().empty());
   w.want(AcknowledgeEnd{TaskId("unknown")});
@@ -189,7 +189,7 @@ TEST(Reconciliation, AnswersThatChangeTheHealthAreHeardOnce) {
   EXPECT_EQ(hear(false, 3), 1u);
   EXPECT_EQ(hear(false, 3), 0u);
   EXPECT_EQ(hear(false, 0), 0u);
-  EXPECT_EQ(hear({}, 0), 0u);  // A master that does not know it yet.
+  EXPECT_EQ(hear({}, 0), 0u);  // from a master that does not know the health yet
   EXPECT_EQ(hear(true, 0), 1u);
   EXPECT_EQ(hear(true, 0), 0u);
 }
@@ -201,13 +201,13 @@ TEST(Reconciliation, WhatAnAnswerToldIsNotToldAgainByTheUpdateItself) {
   known.healthy = false;
   w.hear_update(known);
   EXPECT_EQ(w.told<proto::TaskStatus>().size(), 1u);
-  // As a new master sends it again.
+  // A new master repeats the update.
   proto::TaskStatus update = status_of("old", TaskState::kRunning, 7);
   update.healthy = false;
   w.forget();
   w.hear_update(update);
   EXPECT_EQ(w.story(), Story{">acknowledge"});
-  // What comes then is news, whatever it says.
+  // A later update is new, even with equal content.
   update.sequence = 8;
   w.hear_update(update);
   EXPECT_EQ(w.told<proto::TaskStatus>().size(), 1u);

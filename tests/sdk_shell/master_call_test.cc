@@ -1,4 +1,4 @@
-// What a call says that reaches no master.
+// Errors of a call that reaches no master.
 
 #include "sdk/shell/master_call.h"
 
@@ -25,7 +25,7 @@ Error error_of(const Masters& masters, const KeyPair& own, const PublicKey& serv
   return answer ? Error::internal("it was answered") : answer.error();
 }
 
-// Its loop runs in a thread of its own, as a master's does.
+// Its loop runs in a thread of its own, like a master's.
 TEST(MasterCall, SpeaksOfTheUsersKeyIfTheMasterRefusedIt) {
   const KeyPair master = make_key_pair();
   std::promise<std::string> serves;

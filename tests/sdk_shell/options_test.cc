@@ -1,4 +1,5 @@
-// The flags of every scheduler. What is wrong ends the program with 2 and says what is allowed.
+// The common flags of schedulers. A wrong flag ends the program with 2, and the message says what
+// is allowed.
 
 #include <cstdlib>
 #include <vector>
@@ -75,7 +76,7 @@ TEST_F(OptionsDeathTest, AFlagThatNobodyKnowsEndsTheProgramWithTwo) {
   EXPECT_EXIT(options({"--zzzzzzzz"}), ends,
               "no flag '--zzzzzzzz'\n  hint: the flags are --master");
   EXPECT_EXIT(options({"--=x"}), ends, "no flag '--'");
-  // What follows a flag of ours is its value.
+  // The word after one of our flags is its value.
   EXPECT_EQ(options({"--name", "--nonsense"}).name, "--nonsense");
 }
 
@@ -99,7 +100,7 @@ TEST_F(OptionsDeathTest, ASchedulerWithAWrongNameOrMasterEndsTheProgram) {
   EXPECT_EXIT(make({.name = "x", .role = RoleName("//")}), ends, "error: ");
 }
 
-// Also by an author that fills SchedulerOptions without options_from().
+// Also for an author that fills SchedulerOptions without options_from().
 TEST_F(OptionsDeathTest, TheEnvironmentCountsWhereverASchedulerIsMade) {
   setenv("PROFFER_MASTER", "nowhere:x", 1);
   const auto ends = ::testing::ExitedWithCode(2);

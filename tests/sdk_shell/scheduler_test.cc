@@ -1,5 +1,5 @@
-// A scheduler within another program: calls from its threads, its descriptors, its log, and what
-// happens when a callback does what it must not. No master is needed: none answers here.
+// A scheduler inside another program: calls from its threads, its descriptors, its log, and
+// forbidden actions in callbacks. No master is needed: none answers here.
 
 #include "sdk/scheduler.h"
 
@@ -29,7 +29,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Nobody listens there.
+// No process listens on this port.
 SchedulerOptions alone() { return {.name = "hello", .master = "127.0.0.1:1"}; }
 
 // Both ends of a pipe, closed at the end.
@@ -51,7 +51,7 @@ TEST(Post, CallsInOrderOnTheThreadOfTheLoop) {
   Scheduler scheduler(alone());
   const pthread_t loop = pthread_self();
   std::vector<int> heard;
-  EXPECT_TRUE(scheduler.post([&] { heard.push_back(-1); }));  // Before run(), too.
+  EXPECT_TRUE(scheduler.post([&] { heard.push_back(-1); }));  // also before run()
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
@@ -109,7 +109,7 @@ TEST(Watch, CallsWhileADescriptorIsReadableUntilItIsDestroyed) {
     ASSERT_EQ(read(pipe.ends[0], &c, 1), 1);
     heard += c;
     if (heard.size() < 3) return;
-    held.reset();  // One byte is left, and not heard of.
+    held.reset();  // one byte remains, and is not reported
     scheduler.after(milliseconds(1), [&] { scheduler.detach(); });
   });
   ASSERT_TRUE(watch) << watch.error();
@@ -156,8 +156,7 @@ TEST(Watch, RefusesWhatCannotBeWatched) {
   EXPECT_TRUE(scheduler.watch(pipe.ends[0], {.readable = true}, [](auto) {}));
 }
 
-// --- what an author must not do
-// --------------------------------------------------------------------
+// --- forbidden calls -----------------------------------------------------------------------------
 
 TEST(SchedulerDeathTest, AMemberOnAnotherThreadEndsTheProgramAndNamesPost) {
   EXPECT_EXIT(
@@ -170,7 +169,7 @@ TEST(SchedulerDeathTest, AMemberOnAnotherThreadEndsTheProgramAndNamesPost) {
       "  hint: to call it from another thread: scheduler.post\\(");
   EXPECT_EXIT(
       {
-        // The thread of run() is the one that counts then.
+        // Then the thread of run() is the scheduler's thread.
         Scheduler scheduler(alone());
         scheduler.after(Duration(), [&] {
           scheduler.figures();
@@ -183,7 +182,7 @@ TEST(SchedulerDeathTest, AMemberOnAnotherThreadEndsTheProgramAndNamesPost) {
       "error: Scheduler::now\\(\\) was called on the wrong thread");
 }
 
-// An author's function throws this; ours never do.
+// An author's function throws this; ours never throw.
 template <class Exception>
 void fail(Exception exception) {
   std::rethrow_exception(std::make_exception_ptr(std::move(exception)));
@@ -210,7 +209,7 @@ TEST(SchedulerDeathTest, AnExceptionOutOfACallbackEndsTheProgramAndNamesTheCallb
               aborted, "error: the work of run_aside threw: x");
 }
 
-// What the watchdog said, to be waited for.
+// Collects the watchdog's messages, and waits for them.
 class Said {
  public:
   void add(std::string_view callback, Duration ran) {
@@ -250,7 +249,7 @@ TEST(Watchdog, TellsOfACallbackWhileItRunsAndAgainWhenItHasRunTwiceAsLong) {
     EXPECT_GE(first[i].second, kPatience * (int64_t{1} << i));
   }
   EXPECT_GE(first[1].second, first[0].second);
-  // The next one is told of anew.
+  // A later callback is reported again.
   dog.callback_begins("on_update");
   said.wait_for("on_update");
   dog.callback_ends();
@@ -258,7 +257,7 @@ TEST(Watchdog, TellsOfACallbackWhileItRunsAndAgainWhenItHasRunTwiceAsLong) {
 
 // --- the log -------------------------------------------------------------------------------------
 
-// What the hook was called with, while this lives.
+// Collects the calls of the log hook during its lifetime.
 class Logged {
  public:
   explicit Logged(LogLevel least) {
@@ -282,7 +281,7 @@ class Logged {
   std::vector<std::string> lines_;
 };
 
-// Runs until nobody has answered where a master should be.
+// Runs until connection attempts have failed.
 void look_for_a_master(const std::function<bool()>& enough) {
   Scheduler scheduler(alone());
   std::function<void()> look = [&] {

@@ -1,4 +1,4 @@
-// The file that keeps a framework's identity: whole, private, and one scheduler's at a time.
+// The file with a framework's identity: complete, private, and used by one scheduler at a time.
 
 #include "sdk/shell/session_file.h"
 
@@ -97,8 +97,8 @@ TEST_F(SessionFiles, SomethingElseIsNotTakenForOne) {
   }
 }
 
-// A power cut may leave a file of 0 bytes where one was written before it was flushed. Taken for
-// none, it would begin a new framework, which starts all apps a second time.
+// A power failure may leave a file of 0 bytes if the file was not flushed before. If it counted as
+// missing, a new framework would start all apps a second time.
 TEST_F(SessionFiles, AnEmptyOneIsRefusedWithItsNameAndWhatToDo) {
   write("");
   Result<SessionFile> file = SessionFile::open(path());
@@ -144,7 +144,7 @@ TEST_F(SessionFiles, OneOfAVersionBeforeIsRead) {
   EXPECT_EQ(file->framework(), FrameworkId("f"));
 }
 
-// A kill while the first one is made leaves a part of it beside its place, and no file in it.
+// A kill during the first write leaves a partial temporary file, and no session file.
 TEST_F(SessionFiles, WhatAKillLeftBesideItsPlaceIsNoSession) {
   std::ofstream(path() + ".new") << "proffer sess";
   Result<SessionFile> file = SessionFile::open(path());

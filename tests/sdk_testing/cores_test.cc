@@ -1,4 +1,4 @@
-// Schedulers that are pure cores, joined with the SDK by drive(): both that come in the box.
+// Schedulers that are pure cores, connected to the SDK by drive(): the two shipped ones.
 
 #include <map>
 #include <memory>
@@ -71,7 +71,7 @@ TEST(Cores, ABatchJobFinishesAlthoughAnAgentIsLostAndTheMasterFailsOver) {
   const sim::Shuffle shuffle{
       .write = [&](const sim::TaskKey& map, int64_t bytes) { outputs[map] = bytes; },
       .read = [&](const std::string& address, const sim::TaskKey& map) -> std::optional<int64_t> {
-        if (address.find("agent-2:") == 0) return std::nullopt;  // it is lost
+        if (address.find("agent-2:") == 0) return std::nullopt;  // the agent is lost
         return outputs.at(map);
       }};
   using Parts = std::multimap<uint32_t, sim::KeptElement>;

@@ -29,7 +29,7 @@ TEST(RawOffers, WaitsForAnAgentThatIsRightAndLargeEnough) {
   EXPECT_THAT(cluster, launched("raw", 0));
   EXPECT_THAT(out.str(), HasSubstr("agent-1: declined, its disk is not ssd"));
   EXPECT_THAT(out.str(), HasSubstr("tiny: declined, cpus:0.2;mem:512 is too little"));
-  // For a reason: the same offers did not come again and again.
+  // Declines with a reason: the same offers did not return again and again.
   EXPECT_LE(raw.offers(), 4u);
 
   cluster.add_agent("large", "cpus:2;mem:2048", "disk:ssd");
@@ -44,7 +44,8 @@ TEST(RawOffers, EndsWellAlthoughMessagesAreLostAndTheMasterFailsOver) {
     SCOPED_TRACE(cluster.replay());
     std::ostringstream out;
     SchedulerOptions options = open_offers();
-    options.failover_timeout = minutes(5);  // it has no session file, and 10 s are not enough here
+    // it has no session file, and the default of 10 s is not enough here
+    options.failover_timeout = minutes(5);
     SimScheduler& raw =
         cluster.add(options, [&](Scheduler& self) { examples::raw_offers(self, "", out); });
     cluster.drop_messages(seconds(20), 30);
@@ -62,7 +63,7 @@ SchedulerOptions once() {
   return options;
 }
 
-// The cluster itself looks whether a task is started twice.
+// The cluster itself checks that no task is started twice.
 TEST(RunOnce, BeginsEachCommandOnceAlthoughMasterAndSchedulerDieTogether) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SimCluster cluster({.seed = seed, .agents = 2, .resources = "cpus:0.5;mem:1024"});

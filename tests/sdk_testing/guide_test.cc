@@ -22,9 +22,9 @@ TEST(KeepThree, HasThreeTasksAgainAfterEverythingThatCanGoWrong) {
   cluster.run_for(seconds(10));
   EXPECT_THAT(cluster, running("keeper", 3));
 
-  cluster.restart_scheduler(keeper);  // kill -9, and again with its session file
+  cluster.restart_scheduler(keeper);  // kill -9, then a restart with its session file
   cluster.run_for(seconds(10));
-  EXPECT_THAT(cluster, launched("keeper", 3));  // it found them: none was launched anew
+  EXPECT_THAT(cluster, launched("keeper", 3));  // it found its tasks: none is launched again
   EXPECT_THAT(out.str(), testing::HasSubstr("finds 3 tasks"));
 
   cluster.fail_over_master();

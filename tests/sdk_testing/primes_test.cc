@@ -48,7 +48,7 @@ TEST_F(Primes, AreCountedOnceAlthoughExecutorsCrash) {
   }
   cluster.run_for(minutes(5));
   EXPECT_THAT(out_.str(), HasSubstr("78498 primes below a million"));
-  EXPECT_THAT(cluster, launched("primes", testing::Gt(20u)));  // some ranges were begun again
+  EXPECT_THAT(cluster, launched("primes", testing::Gt(20u)));  // some ranges were started again
   EXPECT_THAT(cluster, finished("primes", 20));
   EXPECT_EQ(primes.exit_code(), 0);
 }

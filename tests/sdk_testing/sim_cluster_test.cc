@@ -1,4 +1,4 @@
-// The kit as an author uses it: schedulers as main() would install them, and all that befalls them.
+// The test kit as an author uses it: schedulers as main() would install them, and all faults.
 
 #include "sdk/testing/sim_cluster.h"
 
@@ -26,8 +26,7 @@ void hello(Scheduler& scheduler) {
   });
 }
 
-// Keeps three tasks running, whatever becomes of them. What was replaced and comes back is one too
-// many.
+// Keeps three tasks running. A task that was replaced and returns is one too many.
 void keep_three(Scheduler& scheduler) {
   const auto look = [&scheduler] {
     const std::vector<TaskId> live = scheduler.live_tasks();
@@ -35,7 +34,7 @@ void keep_three(Scheduler& scheduler) {
     scheduler.ask("web", "cpus:1;mem:512", std::max<int64_t>(3 - std::ssize(live), 0));
   };
   scheduler.on_subscribed([&scheduler, look](const proto::Subscribed&) {
-    // What an earlier life launched is told within a moment.
+    // Tasks of an earlier process are reported within a moment.
     scheduler.after(seconds(5), look);
   });
   scheduler.on_offer([&](const Offer& offer) { scheduler.launch(offer, "serve"); });
@@ -44,7 +43,7 @@ void keep_three(Scheduler& scheduler) {
   });
 }
 
-// As many as it can get.
+// Asks for as many tasks as it can get.
 std::function<void(Scheduler&)> flood(const std::string& shape) {
   return [shape](Scheduler& scheduler) {
     scheduler.ask("work", shape, 1'000);
@@ -144,7 +143,7 @@ TEST(SimCluster, NothingIsOfferedForAnHourAndThenSomething) {
 
 TEST(SimCluster, DroppedMessagesAreFoundOutAndMadeGood) {
   SimCluster cluster({.seed = 3, .agents = 2});
-  // Without a session file the framework is given up after 10 s, unless it says otherwise.
+  // Without a session file the framework is removed after 10 s, unless it sets another timeout.
   const SimScheduler& scheduler =
       cluster.add({.name = "hello", .failover_timeout = minutes(1)}, hello);
   cluster.drop_messages(seconds(20), 50);
@@ -159,7 +158,7 @@ TEST(SimCluster, WhatALostAgentRanIsToldAndReplaced) {
   add_keeper(cluster);
   cluster.run_for(minutes(1));
   EXPECT_THAT(cluster, running("web", 3));
-  // One of the two, or both, had some: in the end the other has them all.
+  // One or both agents had some of the tasks: in the end the remaining agent has all.
   cluster.lose_agent("agent-1");
   cluster.lose_agent("agent-2");
   EXPECT_THAT(cluster, running("web", 0));
@@ -198,7 +197,7 @@ TEST(SimCluster, WithoutASessionFileItIsAnotherFramework) {
   cluster.run_for(minutes(1));
   EXPECT_NE(scheduler.framework(), framework);
   EXPECT_THAT(cluster, running("web", 6));
-  cluster.run_for(minutes(3));  // the failover timeout of the first
+  cluster.run_for(minutes(3));  // the failover timeout of the first framework
   EXPECT_THAT(cluster, running("web", 3));
 }
 
@@ -241,7 +240,7 @@ TEST(SimCluster, TheSameSeedDoesTheSameAgain) {
     return cluster.trace_hash();
   };
   EXPECT_EQ(run(11), run(11));
-  if (std::getenv("PROFFER_SIM_SEED") == nullptr) {  // else it is one seed
+  if (std::getenv("PROFFER_SIM_SEED") == nullptr) {  // otherwise only one seed runs
     EXPECT_NE(run(11), run(12));
   }
 }
@@ -261,8 +260,8 @@ TEST(SimCluster, AfterAStormEverythingRunsAgain) {
   }
 }
 
-// Nobody in a real cluster remembers for long enough; here it is seen, time stands still, and
-// everything fails.
+// No real cluster remembers ids for that long; here the reuse is detected, time stops, and every
+// matcher fails.
 TEST(SimCluster, ATaskIdThatIsUsedAgainIsFoundOut) {
   SimCluster cluster({.seed = 4});
   SimScheduler& scheduler =
@@ -292,7 +291,7 @@ TEST(SimCluster, ATaskIdThatIsUsedAgainIsFoundOut) {
   EXPECT_EQ(cluster.now(), stands_still);
 }
 
-// --- what operators do ---------------------------------------------------------------------------
+// --- operators -----------------------------------------------------------------------------------
 
 TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   SimCluster cluster({.agents = 1});
@@ -327,14 +326,13 @@ TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   EXPECT_EQ(cluster.told("a", proto::TaskState::kKilled), 2u);
   cluster.undrain_agent("agent-1");
   cluster.run_for(seconds(10));
-  EXPECT_EQ(withdrawn.size(), 1u);  // They have ended.
+  EXPECT_EQ(withdrawn.size(), 1u);  // these tasks have ended
   cluster.set_role(RoleName("default"), {.weight = 2'000});
   cluster.run_for(seconds(5));
   EXPECT_TRUE(cluster.violations().empty());
 }
 
-// --- in other programs
-// -----------------------------------------------------------------------------
+// --- features across restarts --------------------------------------------------------------------
 
 TEST(SimCluster, LabelsComeBackAfterRestartsOfEverybody) {
   SimCluster cluster({.agents = 1});
@@ -376,7 +374,7 @@ TEST(SimCluster, FiguresCountWhatASchedulerDidAndHeard) {
     self.on_offer([&](const Offer& offer) {
       if (++offers == 1) return self.decline(offer, Duration());
       if (offers > 2) return;
-      // One more than was offered, which does not fit.
+      // One task more than was offered, which does not fit.
       std::vector<proto::TaskSpec> tasks;
       for (const char* id : {"t1", "t2", "t3"}) {
         tasks.push_back({.id = TaskId(id),
@@ -397,7 +395,7 @@ TEST(SimCluster, FiguresCountWhatASchedulerDidAndHeard) {
   EXPECT_EQ(figures.declined, 1u);
   EXPECT_EQ(figures.launches, 3u);
   EXPECT_EQ(figures.refused, 1u);
-  EXPECT_EQ(figures.updates, 3u);  // Two run.
+  EXPECT_EQ(figures.updates, 3u);  // two of them run
   EXPECT_EQ(figures.reconnects, 1u);
 }
 
@@ -427,10 +425,10 @@ TEST(SimCluster, TwoThatFloodSettleAtEqualShares) {
   cluster.on_task([](const TaskStart&) { return TaskScript{.runs = seconds(30)}; });
   cluster.add({.name = "a"}, flood("cpus:1;mem:256"));
   cluster.run_for(minutes(2));
-  EXPECT_THAT(cluster, Not(fair_within(1'000)));  // with whom?
+  EXPECT_THAT(cluster, Not(fair_within(1'000)));  // there is no other framework
   cluster.add({.name = "b"}, flood("cpus:1;mem:256"));
   cluster.run_for(minutes(5));
-  EXPECT_THAT(cluster, fair_within(65));  // a task of 16
+  EXPECT_THAT(cluster, fair_within(65));  // one task of 16
   EXPECT_THAT(cluster, running("a", testing::AllOf(Ge(7u), testing::Le(9u))));
 }
 
@@ -442,7 +440,7 @@ TEST(SimCluster, WeightsCountAndAWrongShareIsSeen) {
   cluster.run_for(minutes(5));
   EXPECT_THAT(cluster, fair_within(90));
   EXPECT_THAT(cluster, running("a", testing::AllOf(Ge(7u), testing::Le(9u))));
-  // Who runs for ever keeps what it has.
+  // A task that runs for ever keeps its resources.
   SimCluster hogged;
   hogged.on_task([](const TaskStart&) { return TaskScript::forever(); });
   hogged.add({.name = "hog"}, flood("cpus:1;mem:256"));

@@ -1,5 +1,5 @@
-// Executors of an author's own in a simulated cluster: the scheduler and its executor as their
-// main() would install them, and all that befalls an executor.
+// Custom executors in a simulated cluster: the scheduler and its executor as their main() would
+// install them, and all faults of an executor.
 
 #include <map>
 #include <memory>
@@ -17,17 +17,17 @@ using testing::Not;
 
 constexpr std::string_view kProgram = "exec '/opt/author/worker'";
 
-// What all processes of the executor did, as their tests see it.
+// The actions of all processes of the executor, for the test.
 struct Seen {
   int processes = 0;
-  int processes_alive = 0;  // whose callbacks still exist
+  int processes_alive = 0;  // processes whose callbacks still exist
   std::vector<std::string> tasks_begun = {};
-  std::vector<std::string> ticks = {};  // of after(), by executor
+  std::vector<std::string> ticks = {};  // calls of after(), by executor
   std::vector<std::string> kills = {};
   int shutdowns = 0;
 };
 
-// A task runs until it is killed; "do N" finishes the oldest with the data N.
+// A task runs until it is killed; "do N" finishes the oldest one with the data N.
 struct Worker {
   Worker(Executor& its, Seen& seen) : self(its), all(seen) {
     ++all.processes;
@@ -66,7 +66,7 @@ void install_worker(Executor& self, Seen& seen) {
   });
   self.on_kill([worker](const TaskId& task, std::optional<Duration> grace) {
     worker->all.kills.push_back(task.str() + " within " + to_text(grace.value_or(Duration())));
-    // What it does takes half of its grace.
+    // Its clean-up takes half of the grace period.
     worker->self.after(nanoseconds(grace.value_or(Duration()).nanos() / 2),
                        [worker, task] { worker->self.killed(task, "saved"); });
   });
@@ -84,7 +84,7 @@ void tick_every_second(Executor& self, Seen& seen) {
   });
 }
 
-// One task on each of some executors of the same program; hears all.
+// One task on each of some executors of the same program; collects all updates.
 struct Client {
   std::vector<std::string> messages = {};
   std::vector<proto::TaskStatus> updates = {};
@@ -149,7 +149,7 @@ TEST_F(SimExecutors, RunTheirTasksInOneProcessAndTellWhatBecameOfThem) {
   EXPECT_THAT(cluster.executors("agent-1"), ElementsAre(ExecutorId("a")));
   EXPECT_THAT(seen.tasks_begun, testing::UnorderedElementsAre("task-1", "task-2", "task-3"));
   EXPECT_EQ(scheduler.last_told(TaskId("task-2"))->data, "data of 2");
-  // As long as the executor likes.
+  // The tasks run as long as the executor wants.
   cluster.run_for(hours(5));
   EXPECT_THAT(cluster, running("client", 3));
 
@@ -215,7 +215,7 @@ TEST_F(SimExecutors, AKillLeavesThemItsGrace) {
 TEST_F(SimExecutors, OneThatCrashesTakesItsTasksTimersAndCallbacksWithIt) {
   cluster.on_executor("worker", [this](Executor& self) {
     install_worker(self, seen);
-    // Also what runs aside is the process's own.
+    // Functions of run_aside also belong to the process.
     self.run_aside([] {}, [&] { tick_every_second(self, seen); });
   });
   SimScheduler& scheduler =
@@ -230,7 +230,7 @@ TEST_F(SimExecutors, OneThatCrashesTakesItsTasksTimersAndCallbacksWithIt) {
   EXPECT_THAT(cluster, running("client", 0));
   cluster.run_for(minutes(1));
   EXPECT_EQ(seen.ticks.size(), ticked);
-  // Once each.
+  // Each is killed once.
   for (const char* task : {"task-1", "task-2"}) {
     EXPECT_THAT(heard.told(TaskId(task)), ElementsAre(TaskState::kRunning, TaskState::kFailed));
     EXPECT_EQ(scheduler.last_told(TaskId(task))->reason, proto::TaskReason::kExecutorEnded);
@@ -251,7 +251,7 @@ TEST_F(SimExecutors, LiveOnWhenTheirAgentIsStartedAgainAndRunNothingTwice) {
   cluster.restart_agent("agent-1", seconds(30));
   cluster.run_for(seconds(5));
   EXPECT_EQ(cluster.agents_active(), 0u);
-  // What it tells meanwhile comes when the agent is back.
+  // Updates during the absence of the agent arrive when it returns.
   EXPECT_EQ(seen.processes_alive, 1);
   cluster.run_for(minutes(2));
   EXPECT_EQ(cluster.agents_active(), 1u);
@@ -306,7 +306,7 @@ TEST_F(SimExecutors, ThatAreIdleAreShutDownWithTheirFrameworkToo) {
 }
 
 TEST_F(SimExecutors, WithoutCallbacksDoWhatTheHeaderSays) {
-  // A task fails, since nobody takes it; a shutdown ends the process at once.
+  // The task fails, since the executor has no handler; a shutdown ends the process at once.
   cluster.on_executor("worker", [](Executor&) {});
   SimScheduler& scheduler =
       cluster.add({.name = "client", .session_file = "client"}, client({"a"}, heard));
@@ -335,15 +335,14 @@ TEST_F(SimExecutors, ProgramsThatNobodyNamesPlayTheirScript) {
   EXPECT_EQ(seen.processes, 0);
 }
 
-// What an executor says of its tasks is what became of them: the cluster compares that with what
-// the scheduler hears, over everything that can go wrong.
+// The cluster compares an executor's reports with the scheduler's updates, under all faults.
 TEST(SimExecutorsInAStorm, AreToldRightly) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     Seen seen;
     Client heard;
     SimCluster cluster({.seed = seed, .agents = 3, .resources = "cpus:1;mem:1024"});
     SCOPED_TRACE(cluster.replay());
-    // Ends each task by itself, one way or another.
+    // Ends each task by itself, with one of several outcomes.
     cluster.on_executor("worker", [](Executor& self) {
       self.on_task([&self, count = 0](const proto::RunTask& run) mutable {
         self.running(run.spec.id);
@@ -386,7 +385,8 @@ TEST(SimExecutorsInAStorm, DoTheSameAgainWithTheSameSeed) {
     Client heard;
     SimCluster cluster({.seed = 5, .agents = 2});
     cluster.on_executor("worker", [&](Executor& self) { install_worker(self, seen); });
-    // Without a session file a storm does not kill it: its task ids are good for one life.
+    // Without a session file, the storm does not kill it: its task ids are unique only in one
+    // process.
     cluster.add({.name = "client", .failover_timeout = hours(1)}, client({"a", "a", "b"}, heard));
     cluster.storm(minutes(3));
     cluster.run_for(minutes(5));

@@ -1,4 +1,4 @@
-// What the author of a scheduler may count on: each broken promise is found.
+// Promises to a scheduler's author: each violation is found.
 
 #include "sim/author_laws.h"
 
@@ -36,7 +36,7 @@ TEST(AuthorLaws, ANoticeInTimeIsEnough) {
   EXPECT_TRUE(laws.heard(killed(proto::TaskReason::kRevoked)).empty());
 }
 
-// The notice may have been told to nobody.
+// The scheduler was disconnected, so the notice may have reached no one.
 TEST(AuthorLaws, WhoWasAwayMayHaveMissedIt) {
   AuthorLaws laws = laws_with_task();
   EXPECT_TRUE(laws.heard(sdk::Disconnected{}).empty());

@@ -1,4 +1,4 @@
-// What tenants may count on while tasks come and go, as far as the simulator looks at it.
+// Promises to tenants under churn, as far as the simulator checks them.
 
 #include "sim/churn_law.h"
 
@@ -15,8 +15,8 @@ const FrameworkId kLarge("large");
 
 ResourceVector cpus(int64_t count) { return ResourceVector::of(count * 1'000, 0); }
 
-// One machine of 8 CPUs and two roles of one tenant each: `small` wants tasks of one CPU, `large`
-// of two, and each is entitled to half.
+// One machine with 8 CPUs, and two roles with one tenant each: `small` wants tasks of one CPU,
+// `large` of two, and each is entitled to half.
 class Moment {
  public:
   Moment() {
@@ -42,7 +42,7 @@ class Moment {
     std::erase_if(word_.live.asks, [&](const auto& ask) { return ask.framework == id; });
     return *this;
   }
-  // What is wrong if it is like this for so long, each second.
+  // Violations if this state lasts for this time; checked every second.
   std::vector<Violation> lasts(Duration duration, int64_t notices_each = 0) const {
     ChurnLaw law(2, true);
     std::vector<Violation> found;
@@ -61,9 +61,9 @@ class Moment {
 
 TEST(ChurnLaw, IsContentWhereEachHasItsPart) {
   EXPECT_TRUE(Moment().runs(kSmall, 4).runs(kLarge, 4).lasts(hours(1)).empty());
-  // Less by one task is what whole tasks may make of it.
+  // Whole tasks may cause a difference of one task.
   EXPECT_TRUE(Moment().runs(kSmall, 6).runs(kLarge, 2).lasts(hours(1)).empty());
-  // Who wants nothing lacks nothing.
+  // A role without demand lacks nothing.
   EXPECT_TRUE(Moment().runs(kSmall, 8).wants_nothing(kLarge).lasts(hours(1)).empty());
 }
 

@@ -1,4 +1,4 @@
-// How few agents hold the work.
+// The smallest number of agents that can run the work.
 
 #include "sim/compact.h"
 
@@ -36,7 +36,7 @@ frameworks:
   EXPECT_EQ(report.end.frameworks.at("f").running, 12);
 }
 
-// By volume two agents would do, but no two tasks of three CPUs fit one of them.
+// Two agents would be enough by volume, but two tasks of three CPUs do not fit on one of them.
 TEST(Compact, WhatTheVolumeNeedsIsALowerBound) {
   const proto::SimulateReport report = compact_text(R"(
 until: 60s
@@ -63,7 +63,7 @@ frameworks:
   EXPECT_EQ(report.end.agents.count("big-0"), 1u);
 }
 
-// What only some agents have is kept, though these are the smallest.
+// Agents with attributes that some task needs are kept, although they are the smallest.
 TEST(Compact, AgentsThatSomeTaskNeedsAreKept) {
   const proto::SimulateReport report = compact_text(R"(
 until: 60s
@@ -79,7 +79,8 @@ frameworks:
   EXPECT_EQ(report.compact->agents, 2);
 }
 
-// Half an hour of work for two agents of one CPU; on one, half of the tasks would wait for long.
+// Half an hour of work for two agents with one CPU; on one agent, half of the tasks would wait
+// long.
 TEST(Compact, TasksMayNotWaitMuchLongerThanWithAllAgents) {
   const proto::SimulateReport report = compact_text(R"(
 agents: [{name: a, count: 6, resources: "cpus:1;mem:1GiB"}]

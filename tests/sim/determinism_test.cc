@@ -1,4 +1,4 @@
-// A seed names a run for good.
+// A seed always gives the same run.
 
 #include <set>
 #include <sstream>
@@ -22,7 +22,7 @@ TEST(Determinism, TheSameSeedDoesTheSame) {
   }
 }
 
-// What the seed chose can be said, and then does the same: that is what a replay command is.
+// The drawn faults can be given explicitly, with the same result: replay commands rely on this.
 TEST(Determinism, WhatWasDrawnCanBeSaid) {
   for (uint64_t seed = 20; seed < 26; ++seed) {
     const SimReport first = simulate({.seed = seed});

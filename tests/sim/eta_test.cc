@@ -1,6 +1,6 @@
-// Starts lie below the time that is told for them as often as is said: in three kinds of work, with
-// forecasts made from live snapshots and from what was known by then, of all starts from the first
-// one on, and whether a master is asked often or seldom. $PROFFER_LONG tries many more instants.
+// The share of starts below the forecast percentiles is as promised: for three kinds of work,
+// forecasts from live snapshots with durations known at that time, all starts from the first one
+// on, and masters that are queried often or seldom. $PROFFER_LONG tries many more times.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ void expect_calibrated(Workload workload) {
   }
 }
 
-// Not under sanitizers: forecast_test.cc runs the same code there, and this is of figures.
+// Not under sanitizers: forecast_test.cc runs the same code there, and this test is about figures.
 TEST(Eta, NineOfTenStartsOfWavesWithHeavyTailsAreBelowP90) {
   if (!kIsSanitized) expect_calibrated(Workload::kWaves);
 }

@@ -1,4 +1,4 @@
-// Names, plans and shrinking of faults; and the disk that agents write.
+// Names, plans and shrinking of faults, and the agents' simulated disk.
 
 #include "sim/faults.h"
 
@@ -14,7 +14,7 @@
 namespace proffer::sim::faults_test {
 namespace {
 
-// Those that are drawn, and are `all`.
+// The number of kinds that seeds draw, which is what `all` means.
 size_t kinds_drawn() {
   return static_cast<size_t>(
       std::count_if(kFaultKinds.begin(), kFaultKinds.end(),
@@ -78,7 +78,7 @@ TEST(Faults, LeavingKindsOrOccurrencesAwayDoesNotChangeTheOthers) {
   EXPECT_TRUE(same(skipped.faults[1], plan.faults[3]));
 }
 
-// A seed that has many kinds, and one that has none, are both among the first hundred.
+// The first hundred seeds include one with many kinds and one without any.
 TEST(Faults, EachSeedHasItsOwnMix) {
   size_t least = kFaultKinds.size();
   size_t most = 0;
@@ -86,7 +86,7 @@ TEST(Faults, EachSeedHasItsOwnMix) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     FaultKinds kinds = draw_fault_kinds(World(seed), true);
     seen.insert(kinds.begin(), kinds.end());
-    // With one master it has no less of the others, and none of those.
+    // A single master leaves out faults of several masters, and the other faults stay.
     for (const FaultKind kind :
          {FaultKind::kLeaderPaused, FaultKind::kSessionExpires, FaultKind::kEnsembleSlow}) {
       kinds.erase(kind);
@@ -100,7 +100,7 @@ TEST(Faults, EachSeedHasItsOwnMix) {
   EXPECT_EQ(seen.size(), kinds_drawn());
 }
 
-// A run that fails whenever two kinds and one occurrence of one of them are there.
+// A run that fails if two kinds and one occurrence of one of them are present.
 TEST(Shrink, LeavesWhatMatters) {
   SimOptions options{
       .seed = 5, .workload = "mixed", .agents = 7, .faults = *parse_fault_kinds("all")};

@@ -1,4 +1,4 @@
-// Forecasts of small clusters whose future can be worked out.
+// Forecasts of small clusters whose future can be computed by hand.
 
 #include "sim/forecast.h"
 
@@ -45,7 +45,7 @@ void ran(proto::ForecastRequest& request, std::vector<Duration> durations) {
 }
 
 proto::Forecast forecast_of(const proto::ForecastRequest& request) {
-  // Over the wire, as a master gives it to its child.
+  // Encoded and decoded, as between a master and its child process.
   const auto read = proto::parse_forecast_request(proto::forecast_request_lines(request));
   EXPECT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, request);
@@ -65,7 +65,8 @@ TEST(Forecast, OfTasksThatAlwaysRunEquallyLongIsExact) {
   EXPECT_EQ(row.framework, kFramework);
   EXPECT_EQ(row.ask, AskName("map"));
   EXPECT_EQ(row.tasks, 4);
-  // All but one of sixty draws lie between 0 s and 60 s, and given 10 s, between 10 s and 60 s.
+  // All but one of sixty draws are between 0 s and 60 s; given 10 s, they are between 10 s and 60
+  // s.
   EXPECT_LE(*row.first.p50, seconds(51));
   EXPECT_LE(*row.first.p90, seconds(51));
   EXPECT_LE(*row.first.p50, *row.first.p90);
@@ -81,7 +82,7 @@ TEST(Forecast, WhereThereIsRoomIsNow) {
   EXPECT_LE(*made.asks.front().first.p90, seconds(1));
 }
 
-// As many as a framework may declare, and beside them tasks of asks that it declares no longer.
+// The maximum number of asks of a framework, and tasks of asks that are no longer declared.
 TEST(Forecast, OfAllAsksOfAFrameworkSaysWhenEachStarts) {
   proto::ForecastRequest request = busy_agent(1);
   request.live.asks.clear();
@@ -139,7 +140,7 @@ TEST(Forecast, EndsWithTheBoundOnStarts) {
   EXPECT_EQ(made.asks.front().last, proto::StartForecast());
 }
 
-// A new duration is as likely between any two of those that are known as of any others.
+// A new duration is equally likely in each interval between the known ones.
 TEST(DrawOneMore, FallsBetweenAllThatAreKnownEquallyOften) {
   const std::vector<Duration> known = {seconds(10), seconds(20), seconds(100)};
   int counts[4] = {};

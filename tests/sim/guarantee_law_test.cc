@@ -1,5 +1,4 @@
-// When a guarantee that is not met is the allocator's fault: as long as those who borrow could give
-// back enough.
+// Whether an unmet guarantee is the allocator's fault: only while borrowers could give back enough.
 
 #include "sim/guarantee_law.h"
 
@@ -13,7 +12,7 @@ namespace {
 const RoleName kOwner("owner");
 const RoleName kOther("other");
 
-// One machine of 4 CPUs. The role `owner` is promised 2 of them, has none, and wants one task.
+// One machine with 4 CPUs. The role `owner` has a guarantee of 2, uses none, and wants one task.
 class Word {
  public:
   explicit Word(int64_t shape) {
@@ -30,7 +29,7 @@ class Word {
         {.framework = FrameworkId(kOwner.str()),
          .ask = {.shape = ResourceVector::of(shape, 0), .count = 1, .ports = 0}});
   }
-  // The last that is said of a role runs youngest.
+  // The task that is added last is the youngest.
   Word& runs(const RoleName& role, int64_t cpus, std::vector<PortRange> ports = {}) {
     const TaskId task("t" + std::to_string(word_.live.tasks.size()));
     const FrameworkId framework(role.str());
@@ -66,8 +65,7 @@ TEST(GuaranteeLaw, WantsWhatWouldFitIfBorrowersGaveBack) {
   EXPECT_FALSE(Word(2'000).runs(kOther, 4'000).could_be_met()) << "nobody borrows";
 }
 
-// Seed 66152: others borrowed something, but not so much that the role's next task would have
-// fitted beside its first.
+// Seed 66152: others had borrowed, but not enough to fit the role's next task beside its first one.
 TEST(GuaranteeLaw, WantsNothingThatTheRoleItselfIsInTheWayOf) {
   Word word(1'500);
   word.row(kOwner).guarantee = Quota::of(ResourceVector::of(4'000, 0));
@@ -110,7 +108,7 @@ TEST(GuaranteeLaw, CountsPorts) {
   EXPECT_FALSE(word.could_be_met()) << "a port is not lent";
 }
 
-TEST(GuaranteeLaw, WantsNothingBeyondTheGuaranteeOrALimitOrOfAnAgentThatIsDrained) {
+TEST(GuaranteeLaw, DemandsNothingAboveGuaranteeOrLimitOrFromAbsentAgents) {
   EXPECT_FALSE(Word(3'000).could_be_met());
   Word limited(2'000);
   limited.row(kOwner).limit = Quota::of(ResourceVector::of(1'000, 0));

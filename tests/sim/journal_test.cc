@@ -1,4 +1,4 @@
-// Each law of the journal can be broken: a lie is planted, and found.
+// The laws of the journal: each planted lie is found.
 
 #include "sim/journal.h"
 
@@ -24,7 +24,7 @@ proto::TaskStatus told(const std::string& task, TaskState state, TaskReason reas
   return {.task = TaskId(task), .state = state, .reason = reason, .exit_code = exit_code};
 }
 
-// A machine of 2 CPUs and one task that was accepted.
+// A machine with 2 CPUs and one accepted task.
 Journal journal_with(const std::string& task) {
   Journal journal;
   journal.machine(kMachine, amounts(2'000, {{31000, 31001}}));
@@ -89,7 +89,7 @@ TEST(Journal, FindsAnEndThatIsNotWhatTheExecutorReported) {
         told("t1", TaskState::kLost, TaskReason::kExecutorEnded)}) {
     EXPECT_FALSE(Journal(journal).heard(kFramework, lie).empty()) << proto::to_text(lie.state);
   }
-  // The process ended before its agent had heard.
+  // The process ended before its agent had received the update.
   journal.unwitnessed(key("t1"));
   EXPECT_TRUE(journal.heard(kFramework, told("t1", TaskState::kFailed, TaskReason::kExecutorEnded))
                   .empty());
@@ -132,12 +132,12 @@ TEST(Journal, FindsAKillThatIsToldOfATaskThatFinished) {
   const proto::TaskStatus killed = told("t1", TaskState::kKilled, TaskReason::kKilledByScheduler);
   Journal copy = journal;
   EXPECT_FALSE(copy.heard(kFramework, killed).empty());
-  // Unless the executor went down before it could tell.
+  // Unless the executor died before it could report.
   journal.unwitnessed(key("t1"));
   EXPECT_TRUE(journal.heard(kFramework, killed).empty());
 }
 
-// What its executor knows, it keeps until an agent hears it, also a restarted one.
+// An executor keeps its reports until an agent receives them, also a restarted one.
 TEST(Journal, FindsATaskThatIsToldToBeLostAlthoughItsExecutorLived) {
   Journal journal = journal_with("t1");
   journal.started(key("t1"), kMachine, amounts(500), Time());
@@ -149,7 +149,8 @@ TEST(Journal, FindsATaskThatIsToldToBeLostAlthoughItsExecutorLived) {
   EXPECT_TRUE(journal.heard(kFramework, lost).empty());
 }
 
-// What a machine without power, or with a damaged disk, may have forgotten. Only that is excused.
+// A machine after a power failure, or with a damaged disk, may have forgotten records. Only that is
+// excused.
 TEST(Journal, ExcusesWhatALossOfMemoryMakesPeopleSay) {
   const proto::TaskStatus lost = told("t1", TaskState::kLost, TaskReason::kAgentRestarted);
   const proto::TaskStatus finished = told("t1", TaskState::kFinished, TaskReason::kCommandExited);
@@ -174,7 +175,7 @@ TEST(Journal, ExcusesWhatALossOfMemoryMakesPeopleSay) {
       journal.heard(kFramework, told("t1", TaskState::kGone, TaskReason::kAgentRemoved)).empty());
 }
 
-// What a master that began later answers of a task on a machine that was given up before.
+// The answer of a later master about a task on a machine that was given up before.
 TEST(Journal, ExcusesThatNobodyKnowsWhatAMachineRunsThatWasGivenUp) {
   const proto::TaskStatus unknown = told("t1", TaskState::kLost, TaskReason::kTaskUnknown);
   const auto started = [](Journal journal) {
@@ -188,14 +189,14 @@ TEST(Journal, ExcusesThatNobodyKnowsWhatAMachineRunsThatWasGivenUp) {
   EXPECT_FALSE(other.heard(kFramework, unknown).empty());
   journal.given_up(kMachine);
   EXPECT_TRUE(Journal(journal).heard(kFramework, unknown).empty());
-  // Only the answer to a question is excused.
+  // Only an answer to a reconciliation is excused.
   proto::TaskStatus update = unknown;
   update.sequence = 1;
   EXPECT_FALSE(Journal(journal).heard(kFramework, update).empty());
   const proto::TaskStatus forgot = told("t1", TaskState::kLost, TaskReason::kAgentForgot);
   EXPECT_FALSE(Journal(journal).heard(kFramework, forgot).empty());
 
-  // One that is launched there when it was back is known.
+  // A task that is launched after the machine's return is known.
   Journal again;
   again.machine(kMachine, amounts(2'000));
   again.given_up(kMachine);
@@ -213,7 +214,7 @@ TEST(Journal, DoesNotCountWhatRunsUnseen) {
   EXPECT_TRUE(journal.started(key("t2"), kMachine, amounts(1'500), Time()).empty());
   EXPECT_TRUE(
       journal.heard(kFramework, told("t1", TaskState::kLost, TaskReason::kAgentForgot)).empty());
-  EXPECT_EQ(journal.unsettled().size(), 3u);  // both run, and nobody was told of t2
+  EXPECT_EQ(journal.unsettled().size(), 3u);  // both run, and t2 was never reported
   journal.ended(key("t1"), Ending::kKilled, 0, 0);
   EXPECT_EQ(journal.unsettled().size(), 2u);
 }
@@ -234,7 +235,7 @@ TEST(Journal, FindsAStartAfterAnEndWasTold) {
 
 TEST(Journal, FindsWhatIsUnsettled) {
   Journal journal = journal_with("t1");
-  EXPECT_EQ(journal.unsettled().size(), 1u);  // launched, no end was told
+  EXPECT_EQ(journal.unsettled().size(), 1u);  // launched, without a reported end
   journal.started(key("t1"), kMachine, amounts(500), Time());
   EXPECT_EQ(journal.unsettled().size(), 2u);  // and it runs
   journal.torn_down(kFramework);

@@ -1,5 +1,5 @@
-// The ledger of waiting against the tenants' own watches: for each framework the times of all
-// reasons are together what its tasks waited, from their arrival until they ran.
+// The wait ledger compared with tenants' own clocks: for each framework, the waits for all reasons
+// add up to the time between arrivals and starts of its tasks.
 
 #include <numeric>
 
@@ -15,10 +15,10 @@
 namespace proffer::sim::ledger_test {
 namespace {
 
-// A machine tells the master of a start that it sees at once.
+// The time between a start on a machine and the master's knowledge of it.
 constexpr Duration kToldWithin = milliseconds(5);
 
-// Frameworks of all kinds that want more than there is, for a while.
+// Frameworks of all kinds whose demand exceeds the cluster for a while.
 std::string scenario(uint64_t seed, int tasks_each) {
   Prng prng(seed);
   const auto pick = [&](std::initializer_list<const char*> of) {

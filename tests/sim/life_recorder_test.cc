@@ -1,4 +1,4 @@
-// Each seed's masters, recorded and told again: the same comes of each of their lives.
+// The masters of each seed, recorded and replayed: each run gives the same result.
 
 #include "sim/life_recorder.h"
 
@@ -25,7 +25,7 @@ LifeRecorder::Keep keeping(Lives& lives) {
   };
 }
 
-// Steps of all lives. What of each came out different is a failure.
+// The number of steps of all runs. A difference is a test failure.
 uint64_t expect_same(const Lives& lives, const std::string& what) {
   uint64_t steps = 0;
   for (const auto& [leader, records] : lives) {
@@ -41,7 +41,7 @@ uint64_t expect_same(const Lives& lives, const std::string& what) {
   return steps;
 }
 
-// How many lives of masters there were in all.
+// The total number of runs of masters.
 size_t replay_seeds(uint64_t first, uint64_t count, const std::string& workload) {
   size_t all = 0;
   for (uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
@@ -59,13 +59,13 @@ size_t replay_seeds(uint64_t first, uint64_t count, const std::string& workload)
   return all;
 }
 
-// $PROFFER_RECORDED_SEEDS of them, else `few`.
+// $PROFFER_RECORDED_SEEDS, or `few` if it is not set.
 uint64_t seeds_of(uint64_t few) {
   if (const char* many = std::getenv("PROFFER_RECORDED_SEEDS")) return std::stoul(many);
   return kIsSanitized ? 2 : few;
 }
 
-// Some masters have several lives, but not in the few seeds of sanitized runs.
+// Some masters have several runs, but not within the few seeds of sanitized builds.
 void expect_replayed(uint64_t first, uint64_t seeds, const std::string& workload) {
   EXPECT_GE(replay_seeds(first, seeds, workload), kIsSanitized ? seeds : seeds + 1);
 }
@@ -76,8 +76,8 @@ TEST(Recordings, OfSeveralMastersAreReplayedToTheSame) {
   expect_replayed(1, seeds_of(8), "masters");
 }
 
-// What a master decides is in its recording, and what it is told is not left out of it: an event
-// that is another one comes to another end.
+// A recording has all decisions and all inputs of a master: a changed event gives a different
+// result.
 TEST(Recordings, OfAnotherSeedAreOthers) {
   Lives one;
   Lives other;
@@ -89,7 +89,7 @@ TEST(Recordings, OfAnotherSeedAreOthers) {
   simulate(options);
   ASSERT_EQ(one.size(), 1u);
   ASSERT_EQ(other.size(), 1u);
-  // The beginning of one with the events of the other.
+  // The header of one recording with the events of the other.
   std::vector<std::string> mixed = one.begin()->second;
   const std::vector<std::string>& rest = other.begin()->second;
   const size_t kept = std::min<size_t>(mixed.size(), 40);
@@ -100,7 +100,7 @@ TEST(Recordings, OfAnotherSeedAreOthers) {
   EXPECT_TRUE(!told || !life.is_same());
 }
 
-// A scenario has one master; it ends and comes back in the middle.
+// A scenario has one master, which ends and restarts in the middle.
 TEST(Recordings, OfAScenarioWhoseMasterEndsAreTwoLives) {
   Lives lives;
   LifeRecorder recorder(keeping(lives));

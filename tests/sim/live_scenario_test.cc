@@ -1,5 +1,5 @@
-// A master's picture of a live cluster becomes a scenario that reads back and that a simulation
-// takes up where the live one stood.
+// A master's snapshot of a live cluster becomes a scenario that parses again, and whose simulation
+// starts from the same state.
 
 #include "sim/live_scenario.h"
 
@@ -28,7 +28,7 @@ const ScenarioFramework& framework_of(const Scenario& scenario, const std::strin
   return kNone;
 }
 
-// The scenario until `at`, as the master sees it then; over the wire, as a live one comes.
+// The scenario until `at`, as the master's snapshot, encoded and decoded like a live one.
 struct Live {
   proto::LiveSnapshot snapshot = {};
   std::vector<proto::RoleRow> roles = {};
@@ -55,7 +55,7 @@ Live live_at(const std::string& yaml, Duration at) {
   return live_at(parse_scenario(yaml).value(), at);
 }
 
-// Read back from its text, which must say the same.
+// The scenario, parsed from its text, which must be equal.
 LiveScenario scenario_from(const proto::LiveSnapshot& snapshot) {
   Result<LiveScenario> made = scenario_of(snapshot);
   if (!made) {
@@ -71,7 +71,7 @@ LiveScenario scenario_from(const proto::LiveSnapshot& snapshot) {
   return *std::move(made);
 }
 
-// What the simulation has at 0s is what the live one had: by role, framework and agent.
+// The simulation's allocations at 0s equal the live ones: by role, framework and agent.
 void expect_same_shares(const Live& live, Scenario scenario) {
   scenario.until = Duration();
   ScenarioRun again(scenario);
@@ -105,7 +105,7 @@ TEST(LiveScenario, OfAnyShippedScenarioGoesOnWhereTheLiveOneStood) {
     for (const Duration at : {seconds(5), seconds(75), seconds(215), seconds(400)}) {
       SCOPED_TRACE(name + " at " + proffer::to_text(at));
       Scenario scenario = parse_scenario(shipped_scenario(name)).value();
-      // Offers that are on their way are nobody's tasks.
+      // Outstanding offers are not tasks.
       const Live live = live_at(scenario, at + milliseconds(500));
       expect_same_shares(live, scenario_from(live.snapshot).scenario);
       tasks += live.snapshot.tasks.size();
@@ -169,7 +169,7 @@ TEST(LiveScenario, SaysWhatRunsAndWhatIsWanted) {
     EXPECT_EQ(tasks.count, same->count) << tasks.name;
     EXPECT_EQ(tasks.resources, same->resources) << tasks.name;
     EXPECT_EQ(tasks.duration, std::nullopt) << tasks.name;
-    // Those of an ask that is all running are known by what runs alone.
+    // An ask without waiting tasks is known only by its running tasks.
     if (tasks.running_count() < tasks.count) {
       EXPECT_EQ(tasks.ask, same->ask) << tasks.name;
     }
@@ -186,7 +186,7 @@ TEST(LiveScenario, SaysWhatRunsAndWhatIsWanted) {
 }
 
 TEST(LiveScenario, AnswersWhatAFrameworkMoreWouldTakeFromWhom) {
-  // Train has borrowed the whole cluster. What if production wanted half of it?
+  // Train has borrowed the whole cluster. What happens if production wants half of it?
   const std::string yaml = R"(
 agents: [{name: a, count: 2, resources: "cpus:4;mem:4GiB"}]
 roles: [{name: production, guarantee: "cpus:4"}]
@@ -222,7 +222,7 @@ frameworks:
   EXPECT_THAT(tables, HasSubstr("fits         no: 5 tasks wait\nwaits        5 train/t: "));
   EXPECT_THAT(tables, HasSubstr("revoked      4 tasks of train (role research) for role "
                                 "production: reclaimed\n"));
-  // With room for all of them nobody has to go.
+  // If there is room for all, no task is preempted.
   live.scenario.agents.push_back({.name = "new", .resources = live.scenario.agents[0].resources});
   live.scenario.agents.push_back({.name = "more", .resources = live.scenario.agents[0].resources});
   const Report roomy = run(live.scenario);
@@ -230,7 +230,7 @@ frameworks:
                                           HasSubstr("revoked      none\n")));
 }
 
-// --- what a scenario cannot say ------------------------------------------------------------------
+// --- limits of scenarios -------------------------------------------------------------------------
 
 proto::LiveSnapshot small() {
   proto::LiveSnapshot all;
@@ -247,7 +247,7 @@ proto::LiveTask running_task(const std::string& framework, const std::string& ta
           .shape = parse_shape("cpus:1").value()};
 }
 
-// Kept while no task has run for longer; "until somebody ends it" is for ever.
+// A declared duration is kept until a task has run longer; "until somebody ends it" means for ever.
 TEST(LiveScenario, DeclaredDurationsAreKept) {
   struct Row {
     Duration declared;
@@ -280,7 +280,7 @@ TEST(LiveScenario, DeclaredDurationsAreKept) {
   }
 }
 
-// Of four agents one lacks the port, on another a task of another ask has it.
+// One of four agents lacks the port, and on another one a task of another ask has it.
 TEST(LiveScenario, AsksWithPortsByNumberCountTheAgentsWhereTheseAreFree) {
   proto::LiveSnapshot live;
   for (const char* name : {"a", "b", "c", "d"}) {
@@ -312,7 +312,7 @@ TEST(LiveScenario, AsksWithPortsByNumberCountTheAgentsWhereTheseAreFree) {
   ASSERT_THAT(tasks.ask.max_per, SizeIs(1));
   EXPECT_EQ(tasks.ask.max_per[0].count, 1);
   EXPECT_TRUE(made.notes.empty());
-  // Its own is there, one more fits, and two have no place.
+  // Its own instance runs there, one more fits, and two do not fit.
   const Report report = simulate_text(to_yaml(made.scenario));
   ASSERT_THAT(report.end.waiting, SizeIs(1));
   EXPECT_EQ(report.end.waiting[0].tasks, (std::map<std::string, int64_t>{{"web", 2}}));

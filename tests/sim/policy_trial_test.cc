@@ -1,4 +1,4 @@
-// Another policy, tried on recordings of workloads whose truth is known.
+// Trials of another policy on recordings of workloads with a known result.
 
 #include "sim/policy_trial.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Off by at most a tenth, wherever there is something to wait for.
+// The error is at most a tenth for roles with significant waits.
 TEST(PolicyTrial, AForecastIsWithinATenthOfARerun) {
   std::vector<TrialCase> cases = trial_cases();
   if (kIsSanitized) cases.resize(1);
@@ -30,7 +30,7 @@ TEST(PolicyTrial, AForecastIsWithinATenthOfARerun) {
       has_changed = has_changed || moved * 5 > waits.before;
     }
     EXPECT_TRUE(has_changed) << "a change that changes nothing is forecast by doing nothing";
-    // Without a change it is what was recorded.
+    // Without a change, the simulation agrees with the recording.
     const proto::PolicyTrial::Role& all = outcome.trial.all;
     const int64_t off = (all.again.wait_mean - all.recorded.wait_mean).nanos();
     EXPECT_LE(std::abs(off) * 20, all.recorded.wait_mean.nanos())
@@ -40,7 +40,7 @@ TEST(PolicyTrial, AForecastIsWithinATenthOfARerun) {
   }
 }
 
-// The figures are read from a master's steps; the book of the scenario knows the truth.
+// The figures come from the master's steps; the scenario's own record has the true values.
 TEST(PolicyTrial, WaitsAreThoseOfTheBook) {
   for (size_t i = 0; i < 3; ++i) {
     const TrialCase one = trial_cases()[i];
@@ -52,14 +52,14 @@ TEST(PolicyTrial, WaitsAreThoseOfTheBook) {
     for (const Duration wait : run.book_waits) sum = sum + wait;
     const proto::PolicyTrial::Figures& all = figures.at(RoleName());
     EXPECT_EQ(all.waits, static_cast<int64_t>(run.book_waits.size()));
-    // From the launch to RUNNING a frame passes or two.
+    // One or two frames are between the launch and RUNNING.
     const int64_t off = (sum - all.wait_sum).nanos() / all.waits;
     EXPECT_LE(std::abs(off), milliseconds(5).nanos());
     if (kIsSanitized) break;
   }
 }
 
-// One agent of one CPU: everything can be said beforehand.
+// One agent with one CPU: all values can be computed by hand.
 TEST(PolicyTrial, TheFiguresOfASmallClusterAreExact) {
   const TrialCase small{.name = "small", .yaml = R"(
 agents: [{name: a, resources: "cpus:1"}]
@@ -82,13 +82,14 @@ frameworks:
   const auto is_about = [](Duration value, Duration wanted) {
     return value > wanted - milliseconds(50) && value < wanted + milliseconds(50);
   };
-  // The first at once; then `ops`, which has less, five seconds after it came; then the second.
+  // The first task at once; then `ops`, which has the smaller share, five seconds after its
+  // arrival; then the second.
   EXPECT_TRUE(is_about(figures.at(RoleName("ops")).wait_mean, seconds(5)))
       << figures.at(RoleName("ops")).wait_mean;
   EXPECT_TRUE(is_about(figures.at(RoleName("eng")).wait_sum, seconds(30)))
       << figures.at(RoleName("eng")).wait_sum;
   EXPECT_EQ(figures.at(RoleName()).waiting, 0);
-  // At half of it nothing of `ops` has run: it waits, and so does the second task.
+  // After half of the time, no task of `ops` has run: it waits, and so does the second task.
   const auto early =
       figures_of(work, {.zero = zero, .share_until = work.ends, .until = zero + seconds(9)});
   EXPECT_EQ(early.at(RoleName()).waiting, 2);
@@ -102,7 +103,7 @@ TEST(PolicyTrial, ChangesAreRead) {
                                  .weight = 2'500,
                                  .guarantee = parse_quota("cpus:4").value(),
                                  .limit = parse_quota("cpus:8;mem:1GiB").value()}));
-  // Without amounts nothing is promised, and nothing limited.
+  // An empty amount means no guarantee and no limit.
   EXPECT_EQ(parse_role_change("role eng limit=").value().limit, Quota());
   for (const auto& [wrong, why] : std::vector<std::pair<std::string, std::string>>{
            {"", "it must be `role NAME`"},
@@ -137,7 +138,7 @@ frameworks:
   EXPECT_EQ(unknown.code(), ErrorCode::kNotFound);
   EXPECT_THAT(unknown.message(), HasSubstr("the recording has no task in role 'eng/add'"));
   EXPECT_THAT(unknown.hint(), HasSubstr("'eng/ads'"));
-  // What no cluster would take.
+  // A change that no cluster would accept.
   EXPECT_THAT(refused("role eng limit=cpus:0.5").message(), HasSubstr("eng"));
   Work empty = work;
   empty.items.clear();
@@ -146,7 +147,7 @@ frameworks:
   EXPECT_EQ(try_policy(empty, {}).error().code(), ErrorCode::kFailedPrecondition);
 }
 
-// A framework that asks for more than is ever launched, and one that asks for less later on.
+// A framework with more demand than is ever launched, and one whose demand falls later.
 TEST(PolicyTrial, WhatIsWantedAndNeverLaunchedIsBounded) {
   const Work work = recorded_work({.name = "insatiable", .yaml = R"(
 until: 60s
@@ -167,7 +168,7 @@ frameworks:
   EXPECT_EQ(tried->notes.size(), 4u) << testing::PrintToString(tried->notes);
 }
 
-// The operator's change in the middle of the recording stays, but for what is tried.
+// An operator's change within the recording is kept, except for the tried setting.
 TEST(PolicyTrial, WhatOperatorsSetHappensAgain) {
   Work work = recorded_work({.name = "small", .yaml = R"(
 agents: [{name: a, count: 2, resources: "cpus:4"}]

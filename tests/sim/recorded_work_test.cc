@@ -1,5 +1,5 @@
-// What is read of a master's steps: what was refused is no work, what expired waits no longer, and
-// what is over is forgotten.
+// The work in a master's steps: refused launches are not work, expired asks no longer wait, and
+// finished work is forgotten.
 
 #include "sim/recorded_work.h"
 
@@ -48,7 +48,7 @@ TEST_F(WorkReaderOf, ChangesOfOperatorsThatAreRefusedAreNoPartOfTheWork) {
   const ResourceVector too_much = parse_shape("cpus:64;mem:64").value();
   cluster_.step(
       master::ReserveForRole{.by = by, .agent = a1, .role = RoleName("eng"), .amounts = too_much});
-  // More than the role above may use.
+  // More than the parent role may use.
   cluster_.step(
       master::SetRole{.by = by, .role = RoleName("eng"), .limit = parse_quota("cpus:1").value()});
   cluster_.step(master::SetRole{
@@ -62,7 +62,7 @@ TEST_F(WorkReaderOf, ChangesOfOperatorsThatAreRefusedAreNoPartOfTheWork) {
 
 TEST_F(WorkReaderOf, RegistrationsThatAreRefusedAreNoPartOfTheWork) {
   cluster_.registered_agent("a1", "cpus:4;mem:8GiB");
-  // Another that says its name, and does not have its secret.
+  // An agent with the same name but without the secret.
   TestAgent& impostor = cluster_.agent("a1", "cpus:64;mem:64GiB");
   impostor.registers();
   cluster_.settle();
@@ -95,7 +95,7 @@ TEST_F(WorkReaderOf, TasksOfAnAskThatExpiresWaitNoLonger) {
   sort.sends(proto::DeclareAsks{.generation = 1,
                                 .asks = {ask_of("map", 3, seconds(20)), ask_of("reduce", 2)}});
   cluster_.advance(seconds(10));
-  // The same ask with another count does not begin anew.
+  // The same ask with another count keeps its expiry.
   sort.sends(proto::DeclareAsks{.generation = 2,
                                 .asks = {ask_of("map", 4, seconds(20)), ask_of("reduce", 2)}});
   EXPECT_EQ(reader_.work().items.size(), 6u);
@@ -105,13 +105,13 @@ TEST_F(WorkReaderOf, TasksOfAnAskThatExpiresWaitNoLonger) {
   sort.sends(proto::DeclareAsks{.generation = 3,
                                 .asks = {ask_of("map", 9, seconds(20)), ask_of("reduce", 2)}});
   EXPECT_EQ(reader_.work().items.size(), 2u);
-  // Another ask by the same name does.
+  // Another ask with the same name starts a new one.
   sort.sends(proto::DeclareAsks{.generation = 4,
                                 .asks = {ask_of("map", 9, seconds(30)), ask_of("reduce", 2)}});
   EXPECT_EQ(reader_.work().items.size(), 11u);
 }
 
-// The asks of a session end with it: the same ask of the next one is another.
+// A session's asks end with it: an equal ask of the next session is another one.
 TEST_F(WorkReaderOf, AnExpiryBeginsAnewWithASession) {
   TestScheduler& sort = cluster_.subscribed("sort");
   sort.sends(proto::DeclareAsks{.generation = 1, .asks = {ask_of("map", 3, seconds(20))}});
@@ -127,7 +127,7 @@ TEST_F(WorkReaderOf, AnExpiryBeginsAnewWithASession) {
   EXPECT_EQ(reader_.work().withdrawn, 6);
 }
 
-// A framework that has a name of its own for each job would fill the memory else.
+// Otherwise a framework with a new ask name for each job would fill the memory.
 TEST_F(WorkReaderOf, AsksThatAreNoLongerDeclaredAreForgotten) {
   TestScheduler& sort = cluster_.subscribed("sort");
   for (uint64_t job = 1; job <= 50; ++job) {
@@ -138,7 +138,7 @@ TEST_F(WorkReaderOf, AsksThatAreNoLongerDeclaredAreForgotten) {
   EXPECT_EQ(reader_.work().withdrawn, 49);
 }
 
-// What its master did after that is not known: the time until the next life is no time without one.
+// The master continued unrecorded: the time until its next run was not without a master.
 TEST(LifeReplay, SaysIfTheMasterWentOnUnrecorded) {
   const auto ended_by = [](std::string_view why) {
     MasterScenario cluster;
@@ -155,9 +155,9 @@ TEST(LifeReplay, SaysIfTheMasterWentOnUnrecorded) {
   EXPECT_TRUE(ended_by("this life has filled its half of --record_mib, 512 MiB"));
 }
 
-// --- from before the recording -------------------------------------------------------------------
+// --- work before the recording -------------------------------------------------------------------
 
-// The work of the last life, read from its recording alone.
+// The work of the last run, from its recording alone.
 Work work_of_last_life(const TrialCase& trial) {
   std::map<LeaderEpoch, std::vector<std::string>> lives;
   LifeRecorder recorder([&lives](LeaderEpoch leader, std::vector<std::string> records) {
@@ -185,7 +185,7 @@ frameworks:
           .master_ends = seconds(30)};
 }
 
-// How far waiting in the role is off without a change, in thousandths of what was recorded.
+// The error of the role's waits without a change, in thousandths of the recorded waits.
 int64_t off(const Work& work, const std::string& role) {
   const Result<proto::PolicyTrial> tried = try_policy(work, {});
   CHECK(tried.has_value()) << tried.error().message();
@@ -238,7 +238,7 @@ TEST(TrialFromTheMiddle, GuaranteesFromBeforeHold) {
   EXPECT_GT(off(without, "x"), 200);
 }
 
-// A machine that comes back is another in the trial: an operation is about the one that is there.
+// A machine that returns is another agent in the trial: an operation applies to the present one.
 TEST(TrialFromTheMiddle, AnAgentThatCameBackIsDrainedByItsNewName) {
   Work work;
   work.begins = Time() + seconds(100);

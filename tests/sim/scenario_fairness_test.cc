@@ -1,9 +1,8 @@
-// Fairness while tasks come and go: scenarios of examples/scenarios, each of which shows one way in
-// which an allocator that is fair from an empty cluster may not be, and the figures that its first
-// lines promise.
+// Fairness under churn: each scenario of examples/scenarios shows one way in which an allocator
+// that is fair from an empty cluster may be unfair, and its first lines promise figures.
 //
-// A promise that does not hold yet is marked so. The test fails if a promise that is marked begins
-// to hold, so that the mark goes, and if one that holds stops holding.
+// A promise that does not hold yet is marked. The test fails if a marked promise begins to hold, so
+// that the mark is removed, and if another one stops holding.
 
 #include <algorithm>
 #include <functional>
@@ -34,7 +33,7 @@ enum class Today : uint8_t { kHolds, kFails };
 struct Promise {
   std::string scenario = {};
   std::string what = {};
-  Today without_gate = Today::kHolds;  // by the naive rule
+  Today without_gate = Today::kHolds;  // with the naive rule
   Today today = Today::kHolds;
   std::function<int64_t(const Report&)> figure = {};
   int64_t least = 0;
@@ -49,7 +48,7 @@ OfPicture running(const std::string& framework) {
 OfPicture finished(const std::string& framework) {
   return [framework](const Picture& at) { return at.frameworks.at(framework).finished; };
 }
-// Of tasks whose names begin so, as in "A/t-".
+// Tasks whose names begin with this, such as "A/t-".
 OfPicture running_of(const std::string& prefix) {
   return [prefix](const Picture& at) {
     int64_t count = 0;
@@ -70,7 +69,7 @@ OfPicture revokes() {
 
 using Figure = std::function<int64_t(const Report&)>;
 
-// The least of all snapshots, and the most. Without the last `without`.
+// The minimum over all snapshots except the last `without`, and the maximum.
 Figure least(OfPicture of, size_t without = 0) {
   return [of = std::move(of), without](const Report& report) {
     int64_t found = kNoBound;
@@ -93,14 +92,14 @@ Figure at_end(OfPicture of) {
 Figure at_first(OfPicture of) {
   return [of = std::move(of)](const Report& report) { return of(report.snapshots.at(0)); };
 }
-// How much more it is at the end than at the first snapshot.
+// The difference between the end and the first snapshot.
 Figure grown(OfPicture of) {
   return [of = std::move(of)](const Report& report) {
     return of(report.end) - of(report.snapshots.at(0));
   };
 }
 
-// CPU time of one role beside that of another, in thousandths, as the sum over all snapshots.
+// CPU time of one role relative to another, in thousandths, summed over all snapshots.
 Figure cpu_time_beside(const std::string& role, const std::string& other) {
   return [role, other](const Report& report) {
     int64_t of_role = 0;
@@ -113,7 +112,7 @@ Figure cpu_time_beside(const std::string& role, const std::string& other) {
   };
 }
 
-// The most snapshots in a row without any.
+// The longest series of snapshots with zero.
 Figure longest_without(OfPicture of) {
   return [of = std::move(of)](const Report& report) {
     int64_t found = 0;
@@ -182,7 +181,7 @@ std::vector<Promise> promises() {
   };
 }
 
-// Under sanitizers a few, which are through in seconds: promises are looked at without them.
+// Sanitized builds run a few that take seconds; other builds check the promises.
 std::vector<std::string> scenarios() {
   if (kIsSanitized) return {"pieces", "open_beside_asks", "victims_by_worth"};
   std::vector<std::string> names;
@@ -192,7 +191,7 @@ std::vector<std::string> scenarios() {
   return names;
 }
 
-// The scenario, and whether without the gate.
+// The scenario, and whether the gate is off.
 class FairScenario : public testing::TestWithParam<std::tuple<std::string, bool>> {};
 
 TEST_P(FairScenario, KeepsItsPromises) {
@@ -212,15 +211,15 @@ TEST_P(FairScenario, KeepsItsPromises) {
   }
 }
 
-// Two users with weights 2 and 1 and equal floods, beside a guest, on machines of at least 24 CPUs
-// together. Some machines leave and return. Bob begins with all of it.
+// Two users with weights 2 and 1 and equal floods, and a guest, on machines with at least 24 CPUs
+// in total. Some machines leave and return. At first Bob uses all of it.
 std::string two_users_by_chance(Prng& chance) {
   std::string agents;
   int64_t cpus = 0;
   for (int64_t i = 0; cpus < 24; ++i) {
     const int64_t size = chance.between(4, 16);
     agents += text("  - {name: n", i, ", resources: \"cpus:", size, ";mem:32GiB\"");
-    // The machines that never leave have 24 CPUs together.
+    // The machines that never leave have 24 CPUs in total.
     if (i > 0 && chance.chance(1, 2)) {
       const int64_t leaves = chance.between(100, 500);
       agents += text(", leaves: ", leaves, "s, returns: ", leaves + chance.between(20, 300), "s");

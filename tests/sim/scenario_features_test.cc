@@ -1,5 +1,5 @@
-// Quota, gangs, draining and what else asks say, as scenarios: each scenario of examples/scenarios
-// that needs them, with its figures.
+// Quotas, gangs, drains and other features of asks: the scenarios of examples/scenarios that need
+// them, with their figures.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ TEST(ShippedScenarios, WhatIsBorrowedComesBackAndIsBorrowedAgain) {
   EXPECT_EQ(running(1, "web"), 40);
   EXPECT_TRUE(report.snapshots[1].roles.at("production").guarantee_met);
   EXPECT_EQ(running(2, "train"), 80);
-  // Exactly what was borrowed, and all of it within the notice and the minimum runtime.
+  // Exactly the borrowed tasks, all within the notice and the minimum runtime.
   EXPECT_EQ(report.end.cluster.preempted, 40);
   EXPECT_EQ(report.end.frameworks.at("web").finished, 40);
   EXPECT_EQ(report.end.frameworks.at("web").preempted, 0);
@@ -70,7 +70,7 @@ TEST(ShippedScenarios, ARackIsDrained) {
   };
   EXPECT_EQ(on_rack(0, 'a'), 16u);
   EXPECT_EQ(on_rack(0, 'b'), 16u);
-  EXPECT_EQ(on_rack(1, 'a'), 16u);  // They run to the end of their grace.
+  EXPECT_EQ(on_rack(1, 'a'), 16u);  // they run to the end of their grace period
   EXPECT_EQ(report.snapshots[1].agents.at("a-0").state, "draining");
   EXPECT_EQ(on_rack(2, 'a'), 0u);
   EXPECT_EQ(on_rack(2, 'b'), 32u);

@@ -1,4 +1,4 @@
-// What a scenario file may say, what it means, and how its mistakes are told.
+// The syntax and meaning of scenario files, and messages about mistakes.
 
 #include "sim/scenario_reader.h"
 
@@ -134,11 +134,11 @@ TEST(ScenarioReader, WhatIsNotSaidHasItsDefault) {
 struct Mistake {
   std::string_view what;
   std::string_view yaml;
-  // All of these are in the message.
+  // The message contains all of these.
   std::vector<std::string_view> told;
 };
 
-// {A} stands for a good agent, {T} for a good entry of tasks without its closing brace.
+// {A} stands for a valid agent, {T} for a valid entry of tasks without its closing brace.
 std::string with_parts(std::string_view yaml) {
   std::string whole(yaml);
   const auto replace = [&](std::string_view from, std::string_view to) {

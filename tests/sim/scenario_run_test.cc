@@ -1,4 +1,4 @@
-// What the words of a scenario come to when it happens.
+// The effect of a scenario's keys in a simulation.
 
 #include <sstream>
 
@@ -19,7 +19,8 @@ frameworks: [{name: f, tasks: [{name: t, count: 3, resources: "cpus:1", duration
   const Report::Framework& framework = report.end.frameworks.at("f");
   EXPECT_EQ(framework.finished, 3);
   EXPECT_EQ(framework.pending, 0);
-  // One after the other; between two, the end is told, the next is offered, accepted and launched.
+  // One task after another; between two of them the end is reported, and the next is offered,
+  // accepted and launched.
   EXPECT_EQ(report.end.cluster.makespan, seconds(30) + milliseconds(3 + 4 + 4 + 2));
   EXPECT_EQ(framework.wait_p50, seconds(10) + milliseconds(3 + 4));
   EXPECT_EQ(framework.wait_max, seconds(20) + milliseconds(3 + 4 + 4));
@@ -38,8 +39,8 @@ frameworks: [{name: f, tasks: [{name: t, resources: "cpus:2", duration: 10s}]}]
   EXPECT_EQ(report.end.cluster.makespan, Duration());
 }
 
-// All that joins at one instant is known before anything is decided: who is written first, or takes
-// fewer frames to say what it wants, gains nothing.
+// All joins at one instant are known before any decision: neither the order in the file nor the
+// number of frames to declare asks gives an advantage.
 TEST(ScenarioRun, WhatHappensAtOneInstantIsKnownBeforeAnythingIsDecided) {
   const std::string late = R"(
 until: 40s
@@ -56,7 +57,7 @@ frameworks:
   EXPECT_EQ(report.end.frameworks.at("early").running, 1);
   EXPECT_EQ(report.end.frameworks.at("late").running, 1);
   EXPECT_EQ(report.end.frameworks.at("open").running,
-            2);  // What remains, but no more than is fair.
+            2);  // the rest, within its fair share
 }
 
 TEST(ScenarioRun, SnapshotsShowTheirMoment) {
@@ -86,7 +87,7 @@ agents:
   - {name: b, resources: "cpus:1", joins: 80s}
 frameworks: [{name: f, tasks: [{name: t, resources: "cpus:1", duration: 60s}]}]
 )");
-  // The master learns at once that its connection is gone, and gives up after agent_timeout.
+  // The master notices the lost connection at once, and gives the agent up after agent_timeout.
   EXPECT_EQ(report.snapshots[0].agents.at("a").state, "disconnected");
   EXPECT_EQ(report.snapshots[0].agents.at("b").state, "absent");
   EXPECT_EQ(report.snapshots[0].frameworks.at("f").pending, 1);
@@ -212,7 +213,7 @@ frameworks:
   EXPECT_EQ(report.end.frameworks.at("g").finished, 100);
 }
 
-// 1,000 tasks with room for all: as long as the longest of them, within mean × (1 ± spread).
+// 1,000 tasks with room for all: the makespan is the longest duration, within mean × (1 ± spread).
 TEST(ScenarioRun, DurationsAreDrawnEvenlyAroundTheirMean) {
   const Scenario scenario = parse_scenario(R"(
 seed: 5

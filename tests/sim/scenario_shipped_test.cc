@@ -1,4 +1,4 @@
-// The scenarios of examples/scenarios come to the figures that their comments promise.
+// The scenarios of examples/scenarios give the figures that their comments promise.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ TEST(ShippedScenarios, TheExampleOfTheDrfPaper) {
   EXPECT_EQ(report.end.cluster.mean_utilisation[0], 1000);
 }
 
-// Each of the hoarder's leases ends, and what it holds counts: the worker's 64 tasks of a minute,
-// which alone would take four minutes on 16 CPUs, take little longer.
+// Each of the hoarder's leases ends, and its offers count as use: the worker's 64 tasks of a
+// minute, which alone would take four minutes on 16 CPUs, take only a little longer.
 TEST(ShippedScenarios, AHoarderKeepsNobodyFromHisWork) {
   const Report report = simulate_shipped("hoarder");
   EXPECT_EQ(report.end.frameworks.at("worker").finished, 64);
@@ -36,7 +36,7 @@ TEST(ShippedScenarios, WithRoomForAllNobodyWaits) {
   const Report report = simulate_shipped("many_agents");
   for (const auto& [name, framework] : report.end.frameworks) {
     EXPECT_EQ(framework.finished, 65) << name;
-    // To be offered, to accept and to be launched is a frame each.
+    // An offer, an accept and a launch are one frame each.
     EXPECT_EQ(framework.wait_max, milliseconds(3)) << name;
   }
 }

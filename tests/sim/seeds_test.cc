@@ -1,4 +1,4 @@
-// Three hundred clusters and all seeds that ever failed, each through its disasters to its end.
+// Three hundred clusters and all seeds that ever failed; each runs through its faults to its end.
 
 #include "tests/support/seeds.h"
 
@@ -17,7 +17,7 @@
 namespace proffer::sim::seeds_test {
 namespace {
 
-// Of each of the ten cases; a tenth of it where sanitizers make everything slow.
+// Seeds for each of the ten cases; a tenth of them with slow sanitizers.
 constexpr uint64_t kSeeds = kIsSanitized ? 3 : 30;
 
 std::string story_of(const SimOptions& options, const SimReport& report) {
@@ -30,7 +30,7 @@ std::string story_of(const SimOptions& options, const SimReport& report) {
   return out.str();
 }
 
-// A CHECK of a core ends the process: it must be said which run that was.
+// A failing CHECK of a core ends the process, so the message must name the run.
 std::string running;
 [[noreturn]] void tell_and_abort() {
   std::cerr << "a CHECK failed; reproduce it: " << running << " --trace\n"
@@ -63,7 +63,8 @@ TEST(Seeds, ThoseThatEverFailedFailNoMore) {
   int seeds = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
-    // Their laws are checked without sanitizers, which need minutes for some: a part will do.
+    // Builds without sanitizers check the laws; some seeds take minutes with them, so only a part
+    // runs.
     if (++seeds % 5 != 0 && kIsSanitized) continue;
     std::istringstream words(line);
     SimOptions options;
@@ -89,7 +90,7 @@ TEST(Seeds, ThoseThatEverFailedFailNoMore) {
   EXPECT_GT(seeds, 0);
 }
 
-// Each begins every command once, by the laws of the journal.
+// The laws of the journal check that each framework begins every command once.
 TEST(Seeds, AuthorsWhoRememberNothingRunEachCommandOnce) {
   const uint64_t seeds = kIsSanitized ? 20 : seeds_of_a_workload();
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -107,7 +108,7 @@ TEST(Seeds, SeveralMastersLeadOneAfterTheOther) {
   }
 }
 
-// They get nothing that they were not given to run, and nobody else notices.
+// Lying agents gain nothing that they were not given to run, and other peers are not affected.
 TEST(Seeds, LiarsGetNothingAndNobodyNotices) {
   const uint64_t seeds = kIsSanitized ? 5 : 40;
   for (const char* workload : {"", "masters", "service", "once"}) {
@@ -118,7 +119,7 @@ TEST(Seeds, LiarsGetNothingAndNobodyNotices) {
   }
 }
 
-// No run may pass because it never came to that.
+// Counts replaced leaders, so that the test cannot pass without any.
 TEST(Seeds, LeadersThatStopOrAreCutOffAreReplaced) {
   for (const FaultKind kind : {FaultKind::kLeaderPaused, FaultKind::kSessionExpires}) {
     int replaced = 0;
@@ -147,7 +148,8 @@ TEST(Seeds, EveryWorkloadEndsWhenNothingGoesWrong) {
   }
 }
 
-// Each kind alone: a fault that nobody else hides. Under sanitizers each with one of the workloads.
+// Each kind of fault alone, so that no other fault hides its effect. Under sanitizers, each with
+// only one workload.
 TEST(Seeds, EveryKindOfFaultAloneIsComeThrough) {
   int kinds = 0;
   for (const FaultKindRow& row : kFaultKinds) {
@@ -159,8 +161,8 @@ TEST(Seeds, EveryKindOfFaultAloneIsComeThrough) {
   }
 }
 
-// Agents that cannot start executors stop taking tasks, and take them again: no run may pass
-// because it never came to that.
+// Agents that cannot start executors stop taking tasks, and later take them again. Counted, so that
+// the test cannot pass without any.
 TEST(Seeds, QuarantineBeginsAndEnds) {
   int begun = 0;
   int ended = 0;

@@ -1,5 +1,5 @@
-// Apps on the production service core, store and all, through the disasters of the simulator: each
-// must run as it is wanted at the end, and leave nothing when it is stopped.
+// Apps on the production service core, with its store, under the simulator's faults: at the end
+// each app must run as wanted, and leave nothing when it is stopped.
 
 #include <gtest/gtest.h>
 

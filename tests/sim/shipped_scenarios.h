@@ -1,6 +1,6 @@
 #pragma once
 
-// Scenarios of examples/scenarios, run; and small ones written in a test.
+// Runs scenarios of examples/scenarios, and small ones that a test contains.
 
 #include <fstream>
 #include <map>
@@ -15,12 +15,12 @@
 
 namespace proffer::sim {
 
-// Resources of text, milli.
+// Resources from text, in milli-units.
 inline ResourceVector amounts(const std::string& text) {
   return parse_quota(text).value().amounts({});
 }
 
-// `options`: of the master, besides those of the scenario.
+// `options` of the master, in addition to the scenario's.
 inline proto::SimulateReport simulate_text(const std::string& yaml,
                                            const std::map<std::string, std::string>& options = {},
                                            const NaiveRules& naive = {}) {
@@ -35,7 +35,7 @@ inline proto::SimulateReport simulate_text(const std::string& yaml,
   return report;
 }
 
-// A file of examples/scenarios.
+// The path of a file in examples/scenarios.
 inline std::string shipped_file(const std::string& name) {
   std::ifstream file(std::string(PROFFER_SOURCE_DIR) + "/examples/scenarios/" + name);
   EXPECT_TRUE(file.good()) << name;

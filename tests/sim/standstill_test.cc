@@ -1,4 +1,4 @@
-// An agent that stands still just after its restart, while its executors live on.
+// An agent that freezes just after its restart, while its executors run on.
 
 #include <sstream>
 
@@ -9,7 +9,7 @@
 namespace proffer::sim::standstill_test {
 namespace {
 
-// Longer than executors are waited for.
+// Longer than the executor reregistration timeout.
 constexpr Duration kStandstill = seconds(25);
 
 TEST(Standstill, OfARestartedAgentCostsNoTask) {
@@ -25,12 +25,12 @@ TEST(Standstill, OfARestartedAgentCostsNoTask) {
       agent.crash();
     });
     world.after(seconds(21), [&] { agent.start(); });
-    // It has looked for its executors, which have not said hello yet.
+    // It has found its executors, which have not said hello yet.
     world.after(seconds(21) + milliseconds(2), [&] {
       agent.freeze();
       run.network().freeze(agent.party());
     });
-    // What was due comes before what was heard, as it may when a process goes on.
+    // Timers run before received frames, as may happen when a process resumes.
     world.after(seconds(21) + kStandstill, [&] {
       agent.thaw(true);
       run.network().thaw(agent.party());

@@ -1,6 +1,6 @@
-// The frameworks' store between a real driver and a real master, while connections are lost and
-// the master is killed at any moment: before its records are durable, or after, and before or after
-// anything is told. Nothing that was acknowledged is lost, nothing with `expected` is done twice.
+// The frameworks' store between a real driver and a real master. Connections are lost, and the
+// master is killed at any time: before or after its records are durable, and before or after
+// answers are sent. No acknowledged write is lost, and no operation with `expected` is done twice.
 
 #include <deque>
 #include <map>
@@ -27,7 +27,7 @@ class Pair {
     count();
   }
 
-  // --- what may happen -----------------------------------------------------------------------
+  // --- events --------------------------------------------------------------------------------
 
   void happen() {
     const uint64_t what = random_.below(100);
@@ -37,7 +37,7 @@ class Pair {
     if (what < 40) return flush();
     deliver_one();
   }
-  // Nothing bad happens any more, until nothing is under way.
+  // Without further faults, runs until no message is in flight.
   void calm() {
     is_calm_ = true;
     for (int i = 0; i < 100'000; ++i) {
@@ -69,7 +69,7 @@ class Pair {
     EXPECT_TRUE(versions_.insert(version).second) << version << " is used twice";
   }
 
-  // The value of a key is that of the last put or erase that was said, whatever was repeated.
+  // The value of a key is from the last sent put or erase, despite all repetitions.
   void put() {
     const std::string key = text("k", random_.below(3));
     if (random_.chance(1, 3)) {
@@ -86,8 +86,8 @@ class Pair {
     });
   }
 
-  // A counter by compare-and-set. Its value is the count and who wrote it, so that one who did not
-  // hear the answer finds out by reading.
+  // A counter by compare-and-set. Its value contains the count and the writer, so that a writer
+  // without an answer can find out by reading.
   void count() {
     store({sdk::get("counter")}, [this](const proto::StoreResult& read) {
       ASSERT_FALSE(read.error.has_value()) << read.error->message;
@@ -218,7 +218,7 @@ class Pair {
     connect();
   }
   void crash_master() {
-    // Of the steps that wait for the disk, some are on it.
+    // A random number of the steps that wait for the disk are already on it.
     for (size_t durable = random_.below(steps_.size() + 1); durable > 0; --durable) {
       make_durable(steps_.front());
       steps_.pop_front();
@@ -235,7 +235,7 @@ class Pair {
   Time now_ = Time::from_nanos(1'000'000'000'000);
   std::map<std::string, proto::RegistryRow> durable_;
   std::unique_ptr<master::Master> master_;
-  std::deque<Step> steps_;  // not on disk yet, and not told
+  std::deque<Step> steps_;  // not yet on disk, and not yet answered
   sdk::Driver driver_{{.name = "f", .secret = Secret("0123456789abcdef0123456789abcdef")}};
   std::deque<proto::Envelope> to_master_;
   std::deque<proto::Envelope> to_driver_;
@@ -274,7 +274,7 @@ TEST(StoreCrash, NothingAcknowledgedIsLostAndNothingExpectedIsDoneTwice) {
     counted += pair.counted();
     if (testing::Test::HasFailure()) return;
   }
-  // The stories are not too quiet to say anything.
+  // The runs had enough unanswered requests to be meaningful.
   EXPECT_GT(doubts, 300);
   EXPECT_GT(counted, 3'000);
 }

@@ -1,5 +1,5 @@
-// Tables of work and machines as scenarios, and how their mistakes are told. The tables of openb
-// here are of the form of the real ones, which are not part of this repository.
+// Tables of work and machines as scenarios, and messages about mistakes. The openb tables here have
+// the format of the real ones, which are not in this repository.
 
 #include "sim/trace_reader.h"
 
@@ -96,7 +96,7 @@ TEST(CsvTasks, EachTaskRunsWhenItsLineSaysAndForSoLong) {
   EXPECT_LT(report.end.at, seconds(151));
 }
 
-// What the first lines of examples/scenarios/night_machines.yaml promise.
+// The promises in the first lines of examples/scenarios/night_machines.yaml.
 TEST(CsvTasks, ANightOfAShopItsReportsAndItsBackup) {
   Result<Scenario> scenario = parse_scenario_part(shipped_scenario("night_machines"));
   ASSERT_TRUE(scenario.has_value()) << scenario.error().message();
@@ -111,7 +111,7 @@ TEST(CsvTasks, ANightOfAShopItsReportsAndItsBackup) {
   EXPECT_GT(report.end.frameworks.at("backup").wait_max, minutes(5));
 }
 
-// Without `until`, a scenario of one entry ends after a day; a trace of a week lasts a week.
+// Without `until`, a scenario with one entry ends after a day; a trace of a week lasts a week.
 TEST(CsvTasks, TheScenarioLastsUntilTheTableIsDone) {
   Scenario scenario = with_an_agent();
   ASSERT_TRUE(
@@ -201,12 +201,13 @@ TEST(Openb, PodsAreTasksOfTheirClassOfService) {
   EXPECT_EQ(sensitive.tasks[0].resources, ResourceVector::of(12'000, 16'384'000, 0, 1'000));
   EXPECT_EQ(to_text(sensitive.tasks[0].ask.constraints.at(0)), "model in [T4, V100M32]");
   EXPECT_EQ(sensitive.tasks[0].ask.band, Band::kProduction);
-  // Wanted from its creation on, it runs for as long as it did once it was scheduled.
+  // Wanted from its creation, with the duration from its scheduling to its end.
   EXPECT_EQ(sensitive.tasks[0].waves,
             (std::vector<ScenarioWave>{{1, Duration(), seconds(990), 0}}));
   const ScenarioFramework& best_effort = scenario.frameworks[1];
   EXPECT_EQ(best_effort.tasks[0].resources[ResourceKind::kGpus], 460);
-  // One that was never scheduled counts from its creation; one that ended at once, as a second.
+  // A task that was never scheduled has its duration from its creation; one that ended at once
+  // takes a second.
   EXPECT_EQ(best_effort.tasks[0].waves,
             (std::vector<ScenarioWave>{{1, seconds(5), seconds(100), 0},
                                        {1, seconds(20), seconds(1), 1}}));

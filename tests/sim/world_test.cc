@@ -1,4 +1,4 @@
-// Virtual time, the network's promises, and that a run ends when a law is broken.
+// Virtual time, the network's promises, and the end of a run at a broken law.
 
 #include "sim/world.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using Story = std::vector<std::string>;
 
-// Writes down when it is ticked; wants to be ticked once.
+// Records its ticks; wants one tick.
 class Clock final : public Node {
  public:
   Clock(World& world, Story& story, Time at) : Node(world, "clock"), story_(story), at_(at) {
@@ -198,7 +198,7 @@ TEST(Network, WhatALinkHoldsBackComesAtOnceAndInOrder) {
   for (uint64_t i = 2; i < 5; ++i) w.network.send(w.line, frame(i));
   w.network.send(w.listener.last_peer, frame(1));
   w.run();
-  EXPECT_EQ(w.story, Story{"told 1"});  // the other way is open
+  EXPECT_EQ(w.story, Story{"told 1"});  // the other direction is open
   w.network.end_rule(rule, false);
   w.world.run_until(w.world.now(), {});
   EXPECT_EQ(w.story, (Story{"told 1", "heard 2", "heard 3", "heard 4"}));
@@ -236,7 +236,7 @@ TEST(Network, AConnectionThatWaitedLongMayTurnOutToBeBroken) {
     const bool heard = std::count(w.story.begin(), w.story.end(), "heard 2") > 0;
     came = came || heard;
     broke = broke || !heard;
-    if (!heard) {  // Then both ends find out, each at its own time.
+    if (!heard) {  // then both ends notice, each at its own time
       EXPECT_EQ(std::count(w.story.begin(), w.story.end(), "lost"), 1);
       EXPECT_EQ(std::count(w.story.begin(), w.story.end(), "disconnected"), 1);
     }
@@ -258,7 +258,7 @@ TEST(Network, ASlowPeerIsGivenUpWhenTooMuchWaits) {
   w.network.send(w.listener.last_peer, frame(99));
   w.run();
   EXPECT_EQ(w.story, Story{"lost"});
-  // What had left before is heard, the rest is not; and the next word ends the connection.
+  // Frames in transit arrive, others are lost; the next send ends the connection.
   w.story.clear();
   w.network.thaw(w.client);
   w.run();
@@ -347,7 +347,8 @@ TEST(SimTask, ItsCommandSaysAll) {
   EXPECT_EQ(parse_sim_task("echo hello").runs, seconds(1));
 }
 
-// A master that never comes back: the liveness phase says what is owed, and how to see it again.
+// A master that never returns: the liveness phase reports what is missing, and the command to
+// repeat the run.
 TEST(Simulation, ACaseThatCannotEndIsFound) {
   Simulation simulation({.seed = 3, .workload = "many_small", .agents = 1, .faults = FaultKinds()});
   simulation.world().after(seconds(10), [&] { simulation.agents()[0]->crash(); });
@@ -356,7 +357,7 @@ TEST(Simulation, ACaseThatCannotEndIsFound) {
   EXPECT_FALSE(report.last_events.empty());
 }
 
-// A scheduler's journal that knows of no accept: the first start is found out.
+// The scheduler's journal contains no accept: the first start is a violation.
 TEST(Simulation, ALieInTheJournalEndsTheRun) {
   Simulation simulation({.seed = 3, .workload = "many_small", .agents = 1, .faults = FaultKinds()});
   simulation.journal().machine(AgentId("a1"), Resources());

@@ -1,8 +1,8 @@
 #pragma once
 
-// One agent's core with the world around it played by the test: what a master and executors say
-// goes in, what the agent says is collected. After each step no invariant is broken, and the log of
-// records and the snapshot both give back the same core.
+// One agent's core, with a master and executors played by the test, which collects the agent's
+// messages. After each step all invariants hold, and both the log of records and the snapshot
+// restore the same core.
 
 #include <map>
 #include <string>
@@ -42,9 +42,8 @@ class AgentScenario {
     restart(std::move(from));
   }
 
-  // --- the process
-  // ---------------------------------------------------------------------------------- A new life
-  // from what is durable; nothing has been handled yet.
+  // --- the process -------------------------------------------------------------------------------
+  // Starts a new agent from the durable state; no event has been handled yet.
   void restart(AgentSnapshot from) {
     collect_starts();
     log = std::move(from.records);
@@ -63,14 +62,14 @@ class AgentScenario {
     synced |= out.sync;
     for (AgentAction& action : out.actions) actions.push_back(std::move(action));
     for (TraceEvent& event_told : out.trace) trace.push_back(std::move(event_told));
-    // Long logs now and then: replaying is linear.
+    // Checks long logs only sometimes: a replay takes linear time.
     if (++steps % (log.size() / 64 + 1) != 0) return;
     const AgentSnapshot snapshot = core->snapshot();
     EXPECT_EQ(agent::Agent(options, snapshot).snapshot().records, snapshot.records);
     EXPECT_EQ(agent::Agent(options, AgentSnapshot{log}).snapshot().records, snapshot.records);
   }
   void tick() { step(Tick{}); }
-  // Time passes, with every deadline on its way.
+  // Lets time pass, with a tick at each deadline.
   void pass(Duration duration) {
     const Time until = now + duration;
     while (core->next_deadline() && *core->next_deadline() <= until) {
@@ -80,7 +79,7 @@ class AgentScenario {
     now = until;
   }
 
-  // The same while the master is heard now and then.
+  // The same, with heartbeats of the master.
   void pass_with_master(Duration duration) {
     for (const Time until = now + duration; now < until;) {
       from_master(proto::Heartbeat{});
@@ -105,7 +104,7 @@ class AgentScenario {
                                        .heartbeat = seconds(5),
                                        .timeout = seconds(30)});
   }
-  // From nothing to a session.
+  // Connects and registers.
   void registered() {
     tick();
     connect();
@@ -124,9 +123,8 @@ class AgentScenario {
                                    .sequence = sequence});
   }
 
-  // --- executors
-  // ------------------------------------------------------------------------------------ The newest
-  // StartExecutor of this executor.
+  // --- executors ---------------------------------------------------------------------------------
+  // The newest StartExecutor of this executor.
   StartExecutor started(const std::string& executor) const {
     for (auto at = starts.rbegin(); at != starts.rend(); ++at) {
       if (at->executor.str() == executor) return *at;
@@ -134,7 +132,7 @@ class AgentScenario {
     ADD_FAILURE() << "executor " << executor << " was not started";
     return {};
   }
-  // Its process is there and says hello.
+  // Its process starts and says hello.
   PeerId hello(const std::string& executor) {
     collect_starts();
     const StartExecutor start = started(executor);
@@ -144,7 +142,7 @@ class AgentScenario {
   PeerId hello_again(const std::string& executor) {
     return hello_with(executor, {.tells_runs = true});
   }
-  // What it tells of its runs is in `hello`; the rest is filled in.
+  // `hello` has its runs; the other members are filled in.
   PeerId hello_with(const std::string& executor, proto::ExecutorHello hello) {
     const StartExecutor start = started(executor);
     const PeerId peer(++peers_made);
@@ -154,7 +152,7 @@ class AgentScenario {
     from_executor(peer, std::move(hello));
     return peer;
   }
-  // After a restart: its process was found, and it says hello to this life.
+  // After a restart: its process is found, and says hello to this agent.
   PeerId comes_back(const std::string& executor) {
     is_found(executor);
     return hello_again(executor);
@@ -163,7 +161,7 @@ class AgentScenario {
     const StartExecutor start = started(executor);
     step(ExecutorStarted{start.framework, start.executor, start.run, 1000 + int32_t(start.run), 5});
   }
-  // Or it was not: nothing is known of how it ended.
+  // Its process is not found: its end is unknown.
   void is_gone(const std::string& executor) {
     const StartExecutor start = started(executor);
     step(ExecutorExited{start.framework, start.executor, start.run, {}, {}});
@@ -180,7 +178,7 @@ class AgentScenario {
     const StartExecutor start = started(executor);
     step(ExecutorExited{start.framework, start.executor, start.run, code, {}});
   }
-  // From the launch to running.
+  // Launches a task until it runs.
   PeerId running(const std::string& task) {
     run(command_task(task));
     const PeerId peer = hello(task);
@@ -188,7 +186,7 @@ class AgentScenario {
     return peer;
   }
 
-  // --- what was said ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   void collect_starts() {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartExecutor>(&action)) starts.push_back(*start);
@@ -209,7 +207,7 @@ class AgentScenario {
     actions = std::move(rest);
     return found;
   }
-  // Messages of one kind to the master; other messages stay.
+  // Messages of one kind to the master; other messages are kept.
   template <class T>
   std::vector<T> told_master() {
     return told<SendToMaster, T>();
@@ -218,7 +216,7 @@ class AgentScenario {
   std::vector<T> told_executors() {
     return told<SendToExecutor, T>();
   }
-  // But those of tasks that are still being started.
+  // Without updates of tasks that are still starting.
   std::vector<std::string> updates() {
     std::vector<std::string> lines;
     for (const proto::Update& update : told_master<proto::Update>()) {
@@ -231,7 +229,7 @@ class AgentScenario {
     return status.task.str() + " " + std::to_string(status.sequence) + " " +
            std::string(to_text(status.state)) + " " + std::string(to_text(status.reason));
   }
-  // The first event of its kind; nullptr if there was none.
+  // The first event of this kind; nullptr if there was none.
   template <Traced T>
   const T* traced() const {
     for (const TraceEvent& one : trace) {
@@ -241,7 +239,7 @@ class AgentScenario {
   }
 
   AgentOptions options;
-  std::string user = "";  // of the processes of executors
+  std::string user = "";  // the user of executors' processes
   std::unique_ptr<agent::Agent> core;
   Time now = Time::from_nanos(1'000'000'000);
   LeaderEpoch leader = kLeader;
@@ -254,7 +252,7 @@ class AgentScenario {
   std::map<PeerId, proto::Channel> peers;
   uint64_t peers_made = 0;
   uint64_t tokens = 0;
-  PortSet busy_ports = {};  // that another process of the machine listens on
+  PortSet busy_ports = {};  // ports on which another process of the machine listens
   size_t steps = 0;
 
  private:

@@ -1,5 +1,5 @@
-// Files that tasks name are there before their executor is started: also after a restart, and never
-// of a task that was killed meanwhile.
+// The files of tasks are fetched before their executor starts, also after a restart, and never for
+// a task that was killed meanwhile.
 
 #include "tests/slave/agent_scenario.h"
 
@@ -91,7 +91,7 @@ TEST(Files, AKillEndsTheFetch) {
   EXPECT_TRUE(s.updates().empty());
 }
 
-// The kill and the end of the fetch meet: no process is there that could end.
+// The kill and the end of the fetch cross: there is no process that could end.
 TEST(Files, AKillThatMeetsTheEndOfTheFetchStartsNothing) {
   AgentScenario s;
   s.registered();
@@ -102,7 +102,7 @@ TEST(Files, AKillThatMeetsTheEndOfTheFetchStartsNothing) {
   fetched(s, fetch);
   EXPECT_TRUE(s.take<StartExecutor>().empty());
   EXPECT_TRUE(s.core->status().executors.empty());
-  fetched(s, fetch);  // late
+  fetched(s, fetch);  // a late report
   EXPECT_TRUE(s.take<StartExecutor>().empty());
 }
 
@@ -117,7 +117,7 @@ TEST(Files, ARestartedAgentFetchesThemAgain) {
   const FetchFiles again = fetch_of(s);
   EXPECT_EQ(again.run, before.run);
   EXPECT_EQ(again.files, kFiles);
-  // It is not waited for.
+  // The registration does not wait for the fetch.
   s.connect();
   const std::vector<proto::RegisterTasks> parts = s.told_master<proto::RegisterTasks>();
   ASSERT_EQ(parts.size(), 1u);
@@ -141,7 +141,8 @@ TEST(Files, ARestartAfterTheFetchLooksForTheExecutor) {
   EXPECT_EQ(s.take<AdoptExecutor>().size(), 1u);
 }
 
-// The record that it was started may be lost, so it is looked for and nothing is fetched under it.
+// The record of its start may be lost, so the agent looks for a process, and fetches nothing into
+// its sandbox.
 TEST(Files, AreNotFetchedAgainIfTheEndOfTheCheckpointIsLost) {
   AgentScenario s;
   s.registered();
@@ -218,8 +219,8 @@ TEST(Files, WrongOnesAreRefused) {
   const std::vector<proto::FetchedFile> wrong[] = {
       {{.uri = "ftp://host/a"}},
       {{.uri = "http://host/"}},                         // no name
-      {{.uri = "file:///a/stdout"}},                     // the agent's
-      {{.uri = "file:///a"}, {.uri = "http://host/a"}},  // one name twice
+      {{.uri = "file:///a/stdout"}},                     // the agent's own name
+      {{.uri = "file:///a"}, {.uri = "http://host/a"}},  // the same name twice
       {{.uri = "file:///a", .name = "a\tb"}},
       {{.uri = "file:///a", .is_executable = true, .is_extracted = true}},
   };

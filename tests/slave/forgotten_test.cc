@@ -1,4 +1,4 @@
-// What an agent does where its checkpoint has lost its end, and its executors know more.
+// An agent whose checkpoint has lost its end, while its executors know more.
 
 #include <algorithm>
 
@@ -19,9 +19,9 @@ using scenario::restart;
 using scenario::shared_task;
 using Lines = std::vector<std::string>;
 
-// --- what a cut checkpoint does not name ------------------------------------------------------
+// --- tasks that a cut checkpoint lacks --------------------------------------------------------
 
-// t1 ran, ended and was acknowledged; its executor took t9, which runs.
+// t1 ran, ended and was acknowledged; its executor then took t9, which runs.
 class Forgotten : public testing::Test {
  protected:
   void SetUp() override {
@@ -40,7 +40,7 @@ class Forgotten : public testing::Test {
     s_.tell(peer, "t9", TaskState::kRunning, 1);
     whole_ = s_.log;
   }
-  // Only so many records are left.
+  // Restarts the agent with only the first `left` records.
   void restart_with(size_t left) {
     s_.restart({.records = {whole_.begin(), whole_.begin() + static_cast<ptrdiff_t>(left)}});
     s_.tick();
@@ -55,7 +55,7 @@ class Forgotten : public testing::Test {
         .status = proto::TaskStatus{
             .task = TaskId(task), .state = TaskState::kFinished, .sequence = 2, .exit_code = 0}};
   }
-  // By the process, whatever the agent takes it for.
+  // The process's own report, which may differ from the agent's records.
   static proto::ExecutorHello truth() {
     return {.run = 2,
             .tells_runs = true,
@@ -73,16 +73,16 @@ class Forgotten : public testing::Test {
   std::vector<proto::CheckpointRecord> whole_;
 };
 
-// Wherever the log ends: t1 is not run again, t9 is killed or goes on, and the master hears of the
-// agent when that is done. Each life comes to that, also if the agent is killed amid it.
-TEST_F(Forgotten, WhereverTheCheckpointIsCutNothingRunsTwiceAndNothingIsLostAndAlive) {
+// For any end of the log: t1 does not run again, t9 is killed or runs on, and the agent registers
+// only after that. The same holds if the agent is killed meanwhile.
+TEST_F(Forgotten, ACutCheckpointRunsNoTaskTwiceAndLosesNoLiveTask) {
   size_t taken_for_the_first = 0;
   for (size_t left = 2; left <= whole_.size(); ++left) {
     for (const bool is_killed_again : {false, true}) {
       SCOPED_TRACE(text(left, " of ", whole_.size(), " records", is_killed_again ? ", twice" : ""));
       restart_with(left);
       std::vector<AdoptExecutor> adopts = s_.take<AdoptExecutor>();
-      if (adopts.empty()) continue;  // The shell ends what no record names.
+      if (adopts.empty()) continue;  // the shell kills processes that no record names
       ASSERT_EQ(adopts.size(), 1u);
       is_found_as(adopts[0]);
       EXPECT_EQ(memory(), 0u) << "registered before the executor said what runs in it";
@@ -137,7 +137,7 @@ TEST_F(Forgotten, AnEndOfBeforeIsNoKillOfAnAgentThatStops) {
   })) << testing::PrintToString(after);
 }
 
-TEST_F(Forgotten, TheMasterDoesNotSendAgainWhatWasForgottenInThisLifeNorInTheNext) {
+TEST_F(Forgotten, ForgottenTasksAreNeverSentAgain) {
   s_.crash_and_restart();
   s_.tick();
   s_.connect();
@@ -170,7 +170,7 @@ TEST_F(Forgotten, HowATaskEndedIsLostIfItsExecutorHasForgottenIt) {
   EXPECT_GT(last.sequence, kUnsyncedMax);
 }
 
-// One of the version before. That it has another name than the record says that it went on.
+// An executor of an earlier version. If its name differs from the record's, it took another task.
 TEST_F(Forgotten, AnExecutorThatTellsNoRunsIsTakenUnderTheNameOfTheRecordOnly) {
   for (const bool is_same_name : {true, false}) {
     restart_with(4);
@@ -193,8 +193,8 @@ TEST_F(Forgotten, OneThatHasNotHeardOfItsNewRunIsGivenThat) {
   EXPECT_TRUE(s_.take<KillExecutor>().empty());
 }
 
-// A spare that was refused is replaced by a process of its own, which has the token of the first
-// run and has not been given its task yet.
+// A refused spare is replaced by a new process, which has the token of the first run and has not
+// received its task yet.
 TEST_F(Forgotten, AProcessThatWasStartedForALaterRunIsEnded) {
   restart_with(4);
   is_found_as(s_.take<AdoptExecutor>().at(0));
@@ -203,7 +203,7 @@ TEST_F(Forgotten, AProcessThatWasStartedForALaterRunIsEnded) {
   EXPECT_EQ(s_.take<KillExecutor>().size(), 1u);
 }
 
-// The records of the first run once more, behind those of the second.
+// The records of the first run are repeated after those of the second one.
 TEST_F(Forgotten, OfTwoRecordsOfOneProcessTheLaterRunCounts) {
   std::vector<proto::CheckpointRecord> twice = whole_;
   for (const proto::CheckpointRecord& record : whole_) {
@@ -292,8 +292,8 @@ TEST_F(ForgottenInAShared, ANewConnectionChangesNothing) {
   EXPECT_EQ(registrations(), 1u);
 }
 
-// The record of its process, written before it is given anything, may be what the log has lost.
-// Only a run without a process is known to have done nothing.
+// The log may have lost the record of the process, which is written before the process gets its
+// task. Only a run without a process has certainly done nothing.
 TEST(Recovery, OnlyATaskWhoseExecutorHadNoProcessIsRefused) {
   AgentScenario s;
   s.registered();
@@ -312,7 +312,7 @@ TEST(Recovery, OnlyATaskWhoseExecutorHadNoProcessIsRefused) {
   }
 }
 
-// What it cannot say any more may have been lost with a part of the log.
+// The ended executor cannot report tasks that the log has lost.
 TEST(Recovery, AnAgentWhoseSharedExecutorHasEndedMayHaveForgotten) {
   AgentScenario s;
   s.registered();
@@ -329,7 +329,7 @@ TEST(Recovery, AnAgentWhoseSharedExecutorHasEndedMayHaveForgotten) {
   EXPECT_NE(memories[0], memories[1]);
 }
 
-// An end with the number of the lost update would be taken for it, and heard by nobody.
+// The master would take an end with the number of the lost update for a repetition, and drop it.
 TEST(Recovery, UpdatesThatTheCheckpointLostAreMadeAgainWithOtherNumbers) {
   AgentScenario s;
   s.registered();
@@ -359,8 +359,8 @@ TEST(Recovery, UpdatesThatTheCheckpointLostAreMadeAgainWithOtherNumbers) {
   EXPECT_GT(told[0].status.sequence, kUnsyncedMax);
 }
 
-// A log that was cut behind a whole record looks whole (found by the simulator: checkpoint_cut with
-// liars, seed 11978).
+// A log that was cut after a complete record looks intact (found by the simulator: checkpoint_cut
+// with liars, seed 11978).
 TEST(ForgottenNumbers, AnExecutorThatEndedMeanwhileIsToldBehindThem) {
   AgentScenario s;
   s.registered();
@@ -380,8 +380,8 @@ TEST(ForgottenNumbers, AnExecutorThatEndedMeanwhileIsToldBehindThem) {
   EXPECT_GT(last.sequence, kUnsyncedMax);
 }
 
-// Acknowledged under a number that the log has lost: the end gets one behind it, or the master
-// would take it for a repetition (found by the simulator: checkpoint_cut, seed 591).
+// The master acknowledged a number that the log has lost. The end must get a later number, or the
+// master would take it for a repetition (found by the simulator: checkpoint_cut, seed 591).
 TEST(ForgottenNumbers, AnEndIsToldAnewBehindANumberThatOnlyTheMasterKnows) {
   AgentScenario s;
   s.registered();

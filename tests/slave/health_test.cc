@@ -1,5 +1,4 @@
-// What an executor says of a running task's health: kept, told in order, and known after restarts
-// of anybody.
+// Health reports of executors: kept, sent in order, and known after restarts of any peer.
 
 #include "common/text.h"
 #include "tests/slave/agent_scenario.h"
@@ -24,7 +23,7 @@ Lines updates(AgentScenario& s) {
   return lines;
 }
 
-// The updates that come with the registration of the only task.
+// The updates in the registration of the only task.
 Lines registered(AgentScenario& s) {
   Lines lines;
   for (const proto::RegisterTasks& part : s.told_master<proto::RegisterTasks>()) {
@@ -49,20 +48,20 @@ TEST(Health, IsToldAsItChangesWhileTheTaskRuns) {
   const PeerId peer = s.running("t1");
   tell_health(s, peer, true, 2);
   tell_health(s, peer, false, 3);
-  tell_health(s, peer, false, 3);  // The same once more.
+  tell_health(s, peer, false, 3);  // a repetition
   const std::vector<proto::Update> told = s.told_master<proto::Update>();
   ASSERT_EQ(told.size(), 3u);
   EXPECT_EQ(line_of(told[0].status), "1 running");
   EXPECT_EQ(line_of(told[1].status), "2 running well");
   EXPECT_EQ(line_of(told[2].status), "3 running ill");
   EXPECT_EQ(told[2].status.message, "connection refused");
-  // Other news of a task that runs say nothing else of its health; its end says nothing.
+  // Other updates of the running task keep its health; its end has none.
   s.tell(peer, "t1", TaskState::kRunning, 4);
   s.tell(peer, "t1", TaskState::kFinished, 5);
   EXPECT_EQ(updates(s), (Lines{"4 running ill", "5 finished"}));
 }
 
-// What executors say of readiness goes the same way, beside health.
+// Reports of readiness are treated in the same way, independently of health.
 TEST(Ready, IsToldKeptAndToldAgain) {
   AgentScenario s;
   s.registered();
@@ -94,7 +93,7 @@ TEST(Health, ThatWasAcknowledgedIsToldAMasterThatMayHaveForgotten) {
   const PeerId peer = s.running("t1");
   s.acknowledge("t1", 1);
   s.connect();
-  EXPECT_EQ(registered(s), Lines{});  // Nobody has looked yet.
+  EXPECT_EQ(registered(s), Lines{});  // there was no check yet
   s.welcome();
   tell_health(s, peer, false, 2);
   s.connect();
@@ -104,7 +103,7 @@ TEST(Health, ThatWasAcknowledgedIsToldAMasterThatMayHaveForgotten) {
   s.connect();
   EXPECT_EQ(registered(s), Lines{"2 running ill"});
   s.welcome();
-  s.acknowledge("t1", 2);  // As a master does that adopted it.
+  s.acknowledge("t1", 2);  // as a master does that adopted the task
   EXPECT_EQ(updates(s), (Lines{"1 running", "2 running ill"}));
 }
 
@@ -121,7 +120,7 @@ TEST(Health, OutlivesTheAgentAndIsToldOnce) {
     const PeerId peer = s.comes_back("t1");
     EXPECT_EQ(registered(s), Lines{"2 running well"});
     s.welcome();
-    tell_health(s, peer, true, 2);  // Its acknowledgement was lost.
+    tell_health(s, peer, true, 2);  // its acknowledgement was lost
     EXPECT_EQ(updates(s), Lines{});
     EXPECT_EQ(s.told_executors<proto::Acknowledge>().size(), 1u);
   }
@@ -142,7 +141,7 @@ TEST(Health, ThatChangesWhileNobodyAcknowledgesEndsAsItIs) {
   tell_health(s, peer, false, ++sequence);
   const size_t told = updates(s).size();
   EXPECT_LT(told, kUpdatesPerTaskMax);
-  // What was held back is not acknowledged either: its executor would tell it again.
+  // Held-back updates are not acknowledged to the executor, so it would repeat them.
   uint64_t acknowledged = 0;
   for (const auto& answer : s.told_executors<proto::Acknowledge>()) acknowledged = answer.sequence;
   EXPECT_LT(acknowledged, sequence);
@@ -150,7 +149,7 @@ TEST(Health, ThatChangesWhileNobodyAcknowledgesEndsAsItIs) {
   EXPECT_EQ(updates(s), Lines{text(told + 1, " running ill")});
   EXPECT_EQ(s.told_executors<proto::Acknowledge>().back().sequence, sequence);
 
-  // The same when the agent is killed meanwhile.
+  // The same if the agent is killed meanwhile.
   tell_health(s, peer, true, ++sequence);
   EXPECT_EQ(updates(s), Lines{});
   s.crash_and_restart();

@@ -1,4 +1,4 @@
-// How tasks are made to end, one, a framework's, or all.
+// Kills of a task, of a framework's tasks, or of all tasks.
 
 #include "tests/slave/agent_scenario.h"
 
@@ -92,10 +92,10 @@ TEST(MaxRunTime, KillsATaskSoLongAfterItsStart) {
   s.registered();
   s.run(bounded("t1", seconds(3)));
   const PeerId peer = s.hello("t1");
-  s.pass(seconds(4));  // It is not running yet.
+  s.pass(seconds(4));  // the limit does not count before the task runs
   s.tell(peer, "t1", TaskState::kRunning, 1);
   s.pass(seconds(2));
-  s.tell(peer, "t1", TaskState::kRunning, 2);  // News of it, not another start.
+  s.tell(peer, "t1", TaskState::kRunning, 2);  // an update of the task, not another start
   EXPECT_TRUE(s.told_executors<proto::KillTask>().empty());
   s.pass(seconds(1));
   EXPECT_EQ(s.told_executors<proto::KillTask>().at(0).grace, kKillGrace);
@@ -167,7 +167,7 @@ TEST(ShutdownFramework, EndsItsTasksAndExecutorsAndNobodyElses) {
             (Lines{"t1 2 killed framework_torn_down", "m1 2 killed framework_torn_down"}));
   s.exits("t1");
   s.pass(seconds(11));
-  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);  // the shared one, which did not leave
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);  // the shared executor, which did not leave
   s.exits("workers");
   EXPECT_EQ(s.core->status().executors.size(), 1u);
   EXPECT_EQ(s.core->status().tasks, 1);

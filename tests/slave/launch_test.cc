@@ -1,4 +1,4 @@
-// From RunTask to the acknowledged end of a task, and every way in which a launch is refused.
+// From RunTask to the acknowledged end of a task, and all refusals of a launch.
 
 #include "tests/slave/agent_scenario.h"
 
@@ -67,7 +67,7 @@ TEST(Launch, IsRefusedIfAnotherProcessListensOnItsPort) {
   s.busy_ports = {};
   s.run(command_task("t2"));
   EXPECT_EQ(s.take<StartExecutor>().size(), 1u);
-  // Repeated, it is the same task, which may listen by now.
+  // A repeated launch is the same task, which may listen on the port by now.
   s.busy_ports = PortSet({{31005, 31005}});
   s.run(command_task("t2"));
   EXPECT_TRUE(s.updates().empty());
@@ -108,7 +108,7 @@ TEST(Launch, TasksWithOneExecutorIdShareIt) {
   EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 2u);
   s.tell(peer, "m1", TaskState::kRunning, 1);
   s.tell(peer, "m1", TaskState::kFinished, 2);
-  // It stays for the next.
+  // The executor waits for another task.
   EXPECT_TRUE(s.told_executors<proto::ExecutorShutdown>().empty());
   proto::RunTask third = command_task("m3");
   third.spec.executor = proto::kBatchExecutor;
@@ -126,7 +126,7 @@ TEST(Launch, AShellThatFindsNoProgramForAnExecutorIsToldAsThat) {
   s.run(task);
   s.exits("primes", 127);
   EXPECT_EQ(s.updates(), (Lines{"t1 1 failed launch_failed"}));
-  // One that has said hello was found: 127 is what it chose to end with.
+  // An executor that has said hello exists: 127 is its own exit code.
   s.acknowledge("t1", 1);
   task.spec.id = TaskId("t2");
   s.run(task);
@@ -217,7 +217,7 @@ TEST(Launch, EveryRefusedLaunchHasATerminalUpdateWithAReason) {
   }
 }
 
-TEST(Launch, NoMoreExecutorsAreStartedThanThereAreDescriptorsForButASharedOneTakesTasks) {
+TEST(Launch, ExecutorLimitStopsNewExecutorsButNotASharedOne) {
   AgentScenario s;
   s.options.executors_max = 2;
   s.crash_and_restart();
@@ -280,7 +280,7 @@ TEST(Launch, AnExecutorIsOfOneUser) {
   EXPECT_TRUE(s.updates().empty());
 }
 
-// The token may have been read by another; the kernel's word cannot be forged.
+// Another process may have read the token; the user from the kernel cannot be forged.
 TEST(Launch, AnExecutorSpeaksOnlyAsItsUser) {
   AgentScenario s;
   s.options.user = "root";

@@ -1,5 +1,4 @@
-// What an executor may use as its tasks come and go, and how it is told that a task wanted more
-// memory.
+// An executor's limits as its tasks come and go, and reports of tasks that needed more memory.
 
 #include <gmock/gmock.h>
 
@@ -64,7 +63,7 @@ TEST(Limits, ATaskIsGivenRoomBeforeItIsStarted) {
   EXPECT_TRUE(std::holds_alternative<SendToExecutor>(s.actions[1]));
 }
 
-// The kernel chooses which process it ends: the words are the same.
+// The kernel chooses the process that it kills: the message is the same.
 TEST(Limits, WantOfMemoryIsToldAlikeWhetherTheTaskOrItsExecutorWasEnded) {
   const auto fails = [](AgentScenario& s, PeerId peer, std::optional<OutOfMemory> memory) {
     proto::TaskStatus status{.task = TaskId("t1"),
@@ -102,14 +101,14 @@ TEST(Limits, WantOfMemoryIsToldAlikeWhetherTheTaskOrItsExecutorWasEnded) {
   }
   EXPECT_EQ(first.message, second.message);
 
-  // Killed by somebody else.
+  // Killed by someone else.
   AgentScenario killed;
   killed.registered();
   fails(killed, killed.running("t1"), std::nullopt);
   EXPECT_EQ(told_at_last(killed).reason, proto::TaskReason::kCommandSignalled);
 }
 
-// Nobody else can tell why.
+// The executor is dead, so only its standard error can explain the end.
 TEST(Limits, OfATaskWhoseExecutorEndedTheEndOfItsStandardErrorIsTold) {
   AgentScenario s;
   s.registered();
@@ -144,7 +143,7 @@ TEST(Usage, IsToldWithTheEndOfATaskThatHasItsExecutorForItself) {
   const proto::TaskUsage used{.cpu_nanos = 1'500'000'000, .memory_peak_bytes = 9 << 20};
   const auto ends = [&](AgentScenario& s, PeerId peer, TaskState state) {
     proto::TaskStatus status{.task = TaskId("t1"), .state = state, .sequence = 2};
-    // An executor's own word of it does not count.
+    // The executor's own figure does not count.
     status.usage = proto::TaskUsage{.cpu_nanos = 7};
     s.step(ExecutorFrame{
         .peer = peer,
@@ -214,7 +213,7 @@ TEST(OutOfDisk, EndsTheTaskAtOnceAndIsTold) {
   const std::vector<proto::KillTask> kills = s.told_executors<proto::KillTask>();
   ASSERT_EQ(kills.size(), 1u);
   EXPECT_EQ(kills[0].grace, Duration());
-  s.step(over);  // It is measured again before it has ended.
+  s.step(over);  // measured again before its end
   s.from_executor(peer, proto::ExecutorUpdate{{.task = TaskId("t1"),
                                                .state = TaskState::kKilled,
                                                .sequence = 2,
@@ -223,7 +222,7 @@ TEST(OutOfDisk, EndsTheTaskAtOnceAndIsTold) {
   EXPECT_EQ(AgentScenario::line_of(told), "t1 2 failed out_of_disk");
   EXPECT_EQ(told.message,
             "its sandbox holds 150.5 MiB, and the maximum is 100 MiB: ended by signal 9");
-  s.step(over);  // It has ended.
+  s.step(over);  // after its end
 }
 
 TEST(OutOfDisk, OfAnotherRunOrAnUnknownTaskIsNobodys) {

@@ -1,4 +1,4 @@
-// When an agent stops taking tasks because it cannot start executors, and when it tries again.
+// When an agent stops taking tasks because it cannot start executors, and when it retries.
 
 #include "slave/core/quarantine.h"
 
@@ -19,8 +19,8 @@ using Lines = std::vector<std::string>;
 
 const Time kStart = Time::from_nanos(1'000'000'000);
 
-// One event a letter: 'M' a failure of the machine, 'a', 'b' one that may be the fault of that
-// owner, '+' a hello. After which of them, from 1 on, no tasks are taken; 0: never.
+// One letter per event: 'M' a failure of the machine, 'a', 'b' a failure that this owner may have
+// caused, '+' a hello. Returns after which event, from 1, the quarantine begins; 0: never.
 int begins_after(std::string_view events) {
   Quarantine quarantine;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -43,7 +43,7 @@ TEST(Quarantine, BeginsWhenTheMachineFailsOrWhenSeveralOwnersDo) {
       {"MMM", 3},
       {"MM+MM+MM", 0},
       {"MM+MMM", 6},
-      // One owner's executors may fail as long as they like.
+      // Any number of failures of a single owner do not count.
       {"aaaaaaaaaaaaaaaaaaaa", 0},
       {"aab", 3},
       {"ab", 0},
@@ -65,7 +65,7 @@ TEST(Quarantine, IsTwiceAsLongWithEachTryThatFails) {
     EXPECT_TRUE(quarantine.on_failure(kMachines, now)) << wait;
     EXPECT_EQ(quarantine.ends_at(), now + seconds(wait));
     EXPECT_FALSE(quarantine.is_trying());
-    EXPECT_FALSE(quarantine.on_failure(kMachines, now));  // It was under way.
+    EXPECT_FALSE(quarantine.on_failure(kMachines, now));  // it was already starting
     EXPECT_THAT(quarantine.why(), HasSubstr("no more processes"));
     now = now + seconds(wait);
     EXPECT_FALSE(quarantine.on_tick(now - milliseconds(1)));
@@ -73,7 +73,7 @@ TEST(Quarantine, IsTwiceAsLongWithEachTryThatFails) {
     EXPECT_TRUE(quarantine.is_trying());
     EXPECT_EQ(quarantine.why(), "");
   }
-  // One success forgets it all.
+  // One success resets the count.
   quarantine.on_hello();
   EXPECT_FALSE(quarantine.is_trying());
   EXPECT_FALSE(quarantine.on_failure(kMachines, now));
@@ -100,7 +100,7 @@ TEST(Quarantine, SaysWhyInAsManyBytesAsAMessageMayHave) {
 
 // --- the agent ---------------------------------------------------------------------------------
 
-// A task that cannot be started, since `error`.
+// A task that cannot be started because of `error`.
 void cannot_start(AgentScenario& s, const std::string& id, const Error& error,
                   const std::string& user = "") {
   proto::RunTask task = command_task(id);
@@ -157,7 +157,7 @@ TEST(QuarantinedAgent, IsSoAgainIfTheTryFails) {
   const Lines told = troubles(s);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_THAT(told[0], HasSubstr("20s after the last failure"));
-  // A registration says the same.
+  // A registration contains the same reason.
   s.connect();
   EXPECT_EQ(s.told_master<proto::RegisterAgent>().at(0).trouble, told[0]);
 }
@@ -173,7 +173,7 @@ TEST(QuarantinedAgent, SaysFirstThatItsDiskIsFull) {
   EXPECT_THAT(troubles(s).at(0), HasSubstr("no more processes"));
 }
 
-// Failures that a task, its user or its framework may have caused do not begin a quarantine.
+// Failures that a task, its user or its framework may have caused do not start a quarantine.
 TEST(QuarantinedAgent, IsNotWhatOneUserOrFrameworkDoes) {
   AgentScenario s;
   s.options.user = "root";
@@ -186,7 +186,7 @@ TEST(QuarantinedAgent, IsNotWhatOneUserOrFrameworkDoes) {
     cannot_start(s, "wrong-" + id, Error::invalid_argument("a NUL"), "ada");
     cannot_start(s, "quota-" + id, Error::permission_denied("quota"), "ada");
   }
-  for (int i = 0; i < 5; ++i) {  // Its processes are killed before they say hello.
+  for (int i = 0; i < 5; ++i) {  // its processes are killed before they say hello
     const std::string id = "k" + std::to_string(i);
     proto::RunTask task = command_task(id);
     task.assignment.user = "ada";
@@ -197,7 +197,7 @@ TEST(QuarantinedAgent, IsNotWhatOneUserOrFrameworkDoes) {
     s.acknowledge(id, 1);
   }
   EXPECT_EQ(troubles(s), Lines{});
-  // The same of another user is no chance any more.
+  // The same failure for another user is no coincidence.
   proto::RunTask task = command_task("of-bob");
   task.assignment.user = "bob";
   s.run(task);

@@ -1,4 +1,4 @@
-// What an agent does with what its predecessor ran: it finds it and goes on with it.
+// A restarted agent finds its predecessor's executors and continues with them.
 
 #include <algorithm>
 
@@ -77,14 +77,14 @@ TEST(Recovery, AnUpdateThatWasTakenBeforeTheRestartIsNotTakenTwice) {
   }
 }
 
-TEST(Recovery, AnEndThatWasWrittenDownButNotAcknowledgedIsAcknowledgedAfterTheRestart) {
+TEST(Recovery, AcknowledgesACheckpointedEndAfterTheRestart) {
   AgentScenario s;
   s.registered();
   const PeerId peer = s.running("t1");
   s.tell(peer, "t1", TaskState::kFinished, 2);
   restart(s);
   s.told_executors<proto::Acknowledge>();
-  // It may have been given another task, of which the log has nothing: it says that it was not.
+  // The executor may have got another task that the log lacks; its hello says that it did not.
   EXPECT_TRUE(registered_tasks(s).empty());
   const PeerId again = s.comes_back("t1");
   EXPECT_EQ(registered_tasks(s), (Lines{"t1 finished 2"}));
@@ -127,7 +127,7 @@ TEST(Recovery, AnExecutorThatIsGoneLosesItsTasks) {
 TEST(Recovery, LooksAlsoForAnExecutorThatWasAboutToStart) {
   AgentScenario s;
   s.registered();
-  s.run(command_task("t1"));  // killed between the record and the fork, or right after it
+  s.run(command_task("t1"));  // killed between the record and the fork, or right after the fork
   s.run(command_task("t2"));
   restart(s);
   const std::vector<AdoptExecutor> adopts = s.take<AdoptExecutor>();
@@ -135,7 +135,7 @@ TEST(Recovery, LooksAlsoForAnExecutorThatWasAboutToStart) {
   EXPECT_EQ(adopts[0].executor.pid, 0);
 
   s.is_gone("t1");
-  // It is there, and was given nothing yet.
+  // The executor exists, and has no task yet.
   s.comes_back("t2");
   EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 1u);
   EXPECT_EQ(std::get<proto::ExecutorRecord>(s.log.back()).pid, 1002);
@@ -146,7 +146,7 @@ TEST(Recovery, LooksAlsoForAnExecutorThatWasAboutToStart) {
   EXPECT_EQ(parts[0].tasks.at(1).state, TaskState::kStaging);
 }
 
-// One was forked, the other had said hello, when the agent and then both ended.
+// One was forked, the other had said hello, when the agent and then both executors ended.
 TEST(Recovery, AnExecutorThatEndedBeforeItsHelloWasGivenNothing) {
   AgentScenario s;
   s.registered();
@@ -166,7 +166,7 @@ TEST(Recovery, AnExecutorThatEndedBeforeItsHelloWasGivenNothing) {
   EXPECT_EQ(ends, (Lines{"t1 1 refused agent_restarted", "t2 1048577 lost executor_ended"}));
 }
 
-// Nor was one that never comes back.
+// The same for an executor that never returns.
 TEST(Recovery, AnExecutorThatNeverSaidHelloWasGivenNothing) {
   AgentScenario s;
   s.registered();
@@ -179,7 +179,7 @@ TEST(Recovery, AnExecutorThatNeverSaidHelloWasGivenNothing) {
   EXPECT_EQ(registered_tasks(s), (Lines{"t1 refused 1"}));
 }
 
-// A process between its fork and its program is not found, and ended; meanwhile it may say hello.
+// A process between its fork and its exec is not found, and is killed; meanwhile it may say hello.
 TEST(Recovery, AnExecutorThatWasNotFoundIsGivenNothing) {
   AgentScenario s;
   s.registered();
@@ -197,7 +197,7 @@ TEST(Recovery, AnExecutorThatWasNotFoundIsGivenNothing) {
             "t1 1 refused agent_restarted");
 }
 
-TEST(Recovery, AnExecutorThatDoesNotComeBackInTimeIsEndedAndThenItsTasksAreLost) {
+TEST(Recovery, AnExecutorThatDoesNotReturnInTimeIsKilledAndItsTasksAreLost) {
   AgentScenario s;
   s.registered();
   s.running("t1");
@@ -212,7 +212,8 @@ TEST(Recovery, AnExecutorThatDoesNotComeBackInTimeIsEndedAndThenItsTasksAreLost)
   EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
   s.hello_again("t2");
   EXPECT_EQ(s.told_executors<proto::ErrorMessage>().size(), 1u);
-  // Its end alone makes the loss true, also of what it may run and the log does not name.
+  // The task is lost only when the process has ended, which may run tasks that the log does not
+  // name.
   EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
   s.is_gone("t2");
   EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
@@ -228,12 +229,13 @@ TEST(Recovery, AfterARebootNothingIsLeftToFind) {
   EXPECT_TRUE(s.take<AdoptExecutor>().empty());
   const auto parts = s.told_master<proto::RegisterTasks>();
   ASSERT_EQ(parts.size(), 1u);
-  // Far beyond what was told and then lost with the power: nobody takes the end for one of those.
+  // Far beyond numbers that were sent and then lost in a power failure, so that the end is not
+  // taken for a repetition.
   EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
             "t1 1048578 lost agent_restarted");
 }
 
-// So that what it was told, and may have run, is not sent again.
+// So that the master does not send tasks again that may have run.
 TEST(Recovery, TellsTheMasterIfItMayHaveForgotten) {
   const auto memory = [](const std::string& boot, uint32_t checkpoint) {
     AgentScenario s;
@@ -281,7 +283,7 @@ TEST(Recovery, AnExecutorThatCameBackIsLikeAnyOther) {
   EXPECT_EQ(s.told_executors<proto::KillTask>().size(), 1u);
   s.tell(first, "t1", TaskState::kKilled, 2);
   s.is_gone("t1");
-  s.is_gone("t2");  // nobody here could see how
+  s.is_gone("t2");  // no process here could see how
   s.kill("t3", seconds(1));
   s.pass_with_master(seconds(7));
   EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
@@ -290,7 +292,7 @@ TEST(Recovery, AnExecutorThatCameBackIsLikeAnyOther) {
                                 "t3 2 killed killed_by_scheduler"}));
 }
 
-// SIGSTOP or a machine without a free CPU: executors have said hello, and nobody has read it yet.
+// After SIGSTOP, or without CPU time: executors have said hello, and the agent has not read it yet.
 TEST(Recovery, AnAgentThatStoodStillGivesExecutorsTheirTimeAgain) {
   AgentScenario s;
   s.registered();
@@ -304,14 +306,14 @@ TEST(Recovery, AnAgentThatStoodStillGivesExecutorsTheirTimeAgain) {
   EXPECT_TRUE(s.take<KillExecutor>().empty());
   s.pass(seconds(5));
   s.hello_again("t1");
-  // Nor does it wait for ever.
+  // The wait is not endless either.
   s.pass(seconds(5));
   EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
   s.is_gone("t2");
   EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 lost 1048578"}));
 }
 
-// A clock read once does not say whether the agent or the executor was slow.
+// A single look at the clock does not show whether the agent or the executor was slow.
 TEST(Recovery, AnExecutorIsFoundSilentTwiceBeforeItIsKilled) {
   AgentScenario s;
   s.registered();
@@ -475,7 +477,7 @@ TEST(Recovery, AStopWithKillingEndsAlsoWhatIsStillLookedFor) {
 
 // --- a damaged checkpoint ----------------------------------------------------------------------
 
-// Without the records that a predicate chooses, as the shell gives it to the core.
+// Restarts without the records that the predicate selects, as the shell passes them to the core.
 template <class Predicate>
 void restart_without(AgentScenario& s, const Predicate& is_damaged) {
   AgentSnapshot left{s.log};
@@ -492,7 +494,7 @@ TEST(Gaps, WhatIsNamedInFullRunsOn) {
   s.running("t1");
   s.running("t2");
   restart_without(s, [](const auto& record) { return is_of<proto::TaskRecord>(record, "t2"); });
-  // The task of the second is not known, so it is ended before the master hears of the agent.
+  // The second executor's task is unknown, so it is killed before the registration.
   const std::vector<EndLeftover> leftovers = s.take<EndLeftover>();
   ASSERT_EQ(leftovers.size(), 1u);
   EXPECT_EQ(leftovers[0].executor.pid, 1002);
@@ -502,7 +504,7 @@ TEST(Gaps, WhatIsNamedInFullRunsOn) {
   EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
   EXPECT_EQ(registered_tasks(s).size(), 1u);
   s.welcome();
-  // A number that an earlier life gave, and did not write down whole, is not given again; nor after
+  // A number of an earlier run that was not written completely is not used again, also after
   // another crash.
   s.from_executor(peer, proto::ExecutorUpdate{
                             {.task = TaskId("t1"), .state = TaskState::kFinished, .sequence = 2}});
@@ -528,7 +530,7 @@ TEST(Gaps, ATaskWhoseExecutorIsNotNamedIsEndedByItsSandboxAndLost) {
   EXPECT_EQ(s.take<EndLeftover>().size(), 1u);
   s.step(LeftoverEnded{kBatch, ExecutorId("t1")});
   s.welcome();
-  // Runs go on behind those that have a sandbox.
+  // New run numbers start after those that have a sandbox.
   s.actions.clear();
   s.run(command_task("t2"));
   s.collect_starts();
@@ -586,8 +588,8 @@ TEST(Gaps, SaysSoWhenALeftoverCannotBeEnded) {
   EXPECT_NE(s.traced<LeftoverStays>(), nullptr);
 }
 
-// Whichever record is damaged: every task that the others name in full runs on, and none is both
-// told as lost and let run.
+// For any damaged record: every task that the other records name completely runs on, and no task is
+// both reported as lost and left running.
 TEST(Gaps, OneDamagedRecordCostsWhatItNames) {
   AgentScenario story;
   story.registered();
@@ -617,8 +619,7 @@ TEST(Gaps, OneDamagedRecordCostsWhatItNames) {
   }
 }
 
-// A record without its parts cannot be read back from bytes (found by the simulator, seeds 9 and
-// 2).
+// A record without its parts cannot be decoded (found by the simulator, seeds 9 and 2).
 TEST(Recovery, TheCheckpointNamesItsLastRunAndARefusedLaunchInFull) {
   AgentScenario s;
   s.registered();

@@ -1,4 +1,4 @@
-// Files that a framework has released: when the agent removes their sandboxes.
+// Released files of a framework: when the agent removes the sandboxes.
 
 #include "tests/slave/agent_scenario.h"
 
@@ -15,7 +15,7 @@ proto::ReleaseFiles release_of(Names begins) {
   return {.framework = kBatch, .begins = std::move(begins), .agents = {}};
 }
 
-// What is removed since this was last asked.
+// The removals since the last call.
 Names removed(AgentScenario& s) {
   Names names;
   for (const RemoveSandboxes& removal : s.take<RemoveSandboxes>()) {
@@ -83,7 +83,7 @@ TEST(Releases, OfOneFrameworkLeaveTasksOfTheSameNameInAnotherAlone) {
   EXPECT_EQ(removed(s), Names{});
 }
 
-// They are not durable: the master says them again when the agent registers.
+// Releases are not durable: the master repeats them when the agent registers.
 TEST(Releases, ThatWaitedAreToldAgainToTheNextLife) {
   AgentScenario s;
   s.registered();
@@ -99,7 +99,7 @@ TEST(Releases, ThatWaitedAreToldAgainToTheNextLife) {
   EXPECT_EQ(removed(s), Names{"job-1."});
 }
 
-// A task has as many beginnings as its id has letters.
+// An id has as many prefixes as it has letters.
 std::string all_of(char letter) { return std::string(kNameBytesMax, letter); }
 void release_beginnings(AgentScenario& s, const std::string& task) {
   proto::ReleaseFiles release = release_of({});

@@ -25,7 +25,7 @@ inline proto::RunTask shared_task(const std::string& id) {
   return task;
 }
 
-// "TASK STATE SEQUENCE" of each task that the last registration told.
+// "TASK STATE SEQUENCE" of each task in the last registration.
 inline std::vector<std::string> registered_tasks(AgentScenario& s) {
   std::vector<std::string> lines;
   for (const proto::RegisterTasks& part : s.told_master<proto::RegisterTasks>()) {
@@ -36,7 +36,7 @@ inline std::vector<std::string> registered_tasks(AgentScenario& s) {
   return lines;
 }
 
-// Whether it is the record of this kind of a task in the executor, or of the executor.
+// Whether it is this kind of record, for a task in the executor or for the executor.
 template <class Record>
 bool is_of(const proto::CheckpointRecord& record, const std::string& executor) {
   const auto* one = std::get_if<Record>(&record);

@@ -1,4 +1,4 @@
-// Secrets of a task pass through its agent and are in none of its records.
+// A task's secrets pass through its agent, and are not in its records.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(Secrets, AsFilesAskForADirectoryInMemory) {
   EXPECT_TRUE(s.take<StartExecutor>().at(0).has_secret_files);
 }
 
-// The connection of the executor was lost before the task was heard of, or after.
+// The executor's connection was lost before or after it received the task.
 TEST(Secrets, AreToldAgainUntilTheTaskIsStarted) {
   AgentScenario s;
   s.registered();
@@ -64,7 +64,7 @@ TEST(Secrets, ALaunchWithoutAValueIsRefused) {
   EXPECT_TRUE(s.take<StartExecutor>().empty());
 }
 
-// Another task's process may have left something in its memory, or would find something.
+// A used process may leak another task's memory, or keep this one's.
 TEST(Secrets, ATaskWithThemHasAFreshProcess) {
   AgentScenario s;
   s.registered();
@@ -80,8 +80,8 @@ TEST(Secrets, ATaskWithThemHasAFreshProcess) {
   EXPECT_TRUE(s.take<StartExecutor>().back().spare);
 }
 
-// What an agent that was killed had not handed over is not there any more: the executor is told the
-// task without the value, and refuses it if it does not know it yet.
+// A killed agent forgets values that it had not handed over: the executor gets the task without the
+// value, and refuses it if it does not know it yet.
 TEST(Secrets, AreForgottenByARestart) {
   AgentScenario s;
   s.registered();

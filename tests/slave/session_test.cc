@@ -1,4 +1,4 @@
-// The session with the master, and with executors: registration, heartbeats, epochs, refusals.
+// Sessions with the master and with executors: registration, heartbeats, epochs, refusals.
 
 #include "tests/slave/agent_scenario.h"
 
@@ -116,10 +116,10 @@ TEST(Session, AGapEndsItAndADuplicateDoesNot) {
   s.step(MasterFrame{frame, {}});
   s.step(MasterFrame{frame, {}});
   EXPECT_TRUE(s.take<ResetMaster>().empty());
-  s.master.stamp(s.leader, proto::Heartbeat{});  // lost
+  s.master.stamp(s.leader, proto::Heartbeat{});  // this frame is lost
   s.from_master(proto::Heartbeat{});
   EXPECT_EQ(s.take<ResetMaster>().size(), 1u);
-  s.from_master(command_task("t1"));  // for the old connection
+  s.from_master(command_task("t1"));  // a frame for the old connection
   EXPECT_TRUE(s.take<StartExecutor>().empty());
 }
 
@@ -147,7 +147,7 @@ TEST(Session, SaysWhoseTasksItHasAlsoAfterARestart) {
   const auto registers = [&] {
     s.tick();
     s.connect();
-    s.pass(kExecutorReregisterTimeout);  // of an executor that does not come back
+    s.pass(kExecutorReregisterTimeout);  // the timeout of an executor that does not return
     if (!s.take<KillExecutor>().empty()) s.is_gone("t1");
     const std::vector<proto::RegisterAgent> told = s.told_master<proto::RegisterAgent>();
     const ClusterId said = told.empty() ? ClusterId("nothing") : told.back().cluster;
@@ -188,7 +188,7 @@ TEST(Session, ANewAgentThatIsRefusedForGoodEndsAndSaysWhy) {
   EXPECT_FALSE(s.core->next_deadline());
 }
 
-// The message says what to correct, and its values are quoted.
+// The message says what to correct, and quotes the values.
 TEST(Session, ARefusalIsWholeInTheLog) {
   AgentScenario s;
   const std::string why = "agent 'a1' lacks " + std::string(1'000, 'x') + "; take another name";
@@ -203,7 +203,7 @@ TEST(Session, ARefusalIsWholeInTheLog) {
                 "\" hint=\"'proffer keys' lists names\"");
 }
 
-// Otherwise a master could write its own lines into the agent's log.
+// Otherwise a master could write lines of its own into the agent's log.
 TEST(Session, AnErrorOfTheMasterIsOneLineOfTheLog) {
   AgentScenario s;
   s.registered();
@@ -249,7 +249,7 @@ TEST(Session, AnAgentThatIsRefusedAgainAndAgainTriesLessAndLessOften) {
   EXPECT_GT(waits[3], waits[0]);
   EXPECT_GE(waits[8], minutes(1));
   EXPECT_LE(waits[9], minutes(2) + seconds(1));
-  // The agent was admitted in between.
+  // The agent was registered in between.
   s.registered();
   s.connect();
   EXPECT_LE(wait(), seconds(3));
@@ -372,7 +372,7 @@ TEST(Labels, AreToldOnceForEachTaskOfARegistration) {
   proto::RunTask run = command_task("t1");
   run.spec.labels = labels;
   s.run(run);
-  s.connect();  // No update has been sent yet.
+  s.connect();  // no update has been sent yet
   EXPECT_EQ(labels_registered(s), std::vector{labels});
   s.welcome();
 

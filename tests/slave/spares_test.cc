@@ -1,5 +1,5 @@
-// An executor of commands runs one task after another, of one framework and user: what it is given,
-// when it is not used, and what a restart of the agent finds.
+// An executor of commands runs one task after another, of one framework and user: which tasks it
+// gets, when it is not used, and how a restarted agent finds it.
 
 #include "tests/slave/agent_scenario.h"
 
@@ -24,7 +24,7 @@ class Spares : public testing::Test {
     s_.acknowledge(task, 1);
     s_.acknowledge(task, 2);
   }
-  // A task ran, and its executor waits for another.
+  // A task ran, and its executor waits for another one.
   PeerId spare(const std::string& task) {
     const PeerId peer = s_.running(task);
     ends(peer, task);
@@ -39,7 +39,7 @@ class Spares : public testing::Test {
     EXPECT_EQ(starts.size(), 1u);
     return starts.at(0);
   }
-  // The process of `spare`, with the pid that hello() gave it.
+  // The process of `spare`, with the pid from hello().
   void goes_on(const StartExecutor& start, uint64_t first_run = 1) {
     s_.step(ExecutorStarted{.framework = start.framework,
                             .executor = start.executor,
@@ -199,8 +199,8 @@ TEST_F(Spares, OneThatIsRefusedAfterItsTaskWasKilledIsEnded) {
   EXPECT_TRUE(s_.core->status().executors.empty());
 }
 
-// The spare is ended before another process is there; an agent killed in between knows that the
-// task never began.
+// The spare is killed before another process exists; an agent that is killed in between knows that
+// the task never began.
 TEST_F(Spares, ATaskWhoseSpareWasRefusedIsRefusedByARestartedAgent) {
   spare("t1");
   const StartExecutor start = start_of("t2");

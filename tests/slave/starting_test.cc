@@ -1,4 +1,4 @@
-// The master is told now and then of tasks that are still being started, and what they wait for.
+// The agent reports now and then to the master which tasks are still starting, and why.
 
 #include "common/load_limits.h"
 #include "common/text.h"
@@ -12,12 +12,12 @@ using scenario::AgentScenario;
 using scenario::command_task;
 using Lines = std::vector<std::string>;
 
-// What was said of tasks that are still being started, and nothing else.
+// The reports about starting tasks, and nothing else.
 Lines words(AgentScenario& s) {
   Lines lines;
   for (const proto::Update& update : s.told_master<proto::Update>()) {
     EXPECT_EQ(update.status.state, TaskState::kStaging);
-    EXPECT_EQ(update.status.sequence, 0u);  // Nothing that would have to be acknowledged.
+    EXPECT_EQ(update.status.sequence, 0u);  // nothing to acknowledge
     lines.push_back(text(update.status.task.str(), ": ", update.status.message));
   }
   return lines;
@@ -36,9 +36,9 @@ TEST(Starting, ItsFilesAreFetchedForLong) {
   EXPECT_EQ(words(s), (Lines{"t1: its files are being fetched"}));
   s.pass_with_master(kStartingReport);
   EXPECT_EQ(words(s), (Lines{"t1: its files are being fetched"}));
-  EXPECT_EQ(s.log.size(), records);  // Nothing of it is written down.
+  EXPECT_EQ(s.log.size(), records);  // nothing of it is recorded
 
-  // A later life of the agent fetches again, and tells it too.
+  // A restarted agent fetches again, and reports it too.
   s.crash_and_restart();
   s.tick();
   s.connect();
@@ -48,7 +48,7 @@ TEST(Starting, ItsFilesAreFetchedForLong) {
   EXPECT_EQ(words(s), (Lines{"t1: its files are being fetched"}));
 }
 
-// An author's executor may take its time to say that a task runs.
+// A custom executor may take some time before it reports a task as running.
 TEST(Starting, ItsExecutorHasItForLong) {
   AgentScenario s;
   s.registered();

@@ -1,6 +1,6 @@
 // Random events from a seed against one core, with crashes at any step. After each step the
-// scenario checks all invariants, and both ways to recover from the durable state. At the end
-// everything is answered, and all work comes to rest.
+// scenario checks all invariants and both ways to recover from the durable state. At the end
+// everything is acknowledged, and all work has ended.
 
 #include <set>
 #include <utility>
@@ -78,7 +78,7 @@ class Storm {
     }
   }
 
-  // The process of the spare may have ended, and another may start in its place.
+  // The spare's process may have ended, and another process may start instead.
   void go_on(const StartExecutor& start) {
     const std::pair before(start.spare->executor, start.spare->run);
     const bool lives = alive_.erase(before) > 0;
@@ -227,7 +227,7 @@ class Storm {
     hear();
   }
 
-  // A stop that kills: everything is answered, so the agent ends with nothing left.
+  // A stop with kills: everything is acknowledged, so the agent ends with nothing left.
   void calm() {
     hear();
     for (const AdoptExecutor& adopt : std::exchange(looked_for_, {})) answer(adopt);

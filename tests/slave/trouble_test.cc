@@ -1,4 +1,4 @@
-// A full disk: no tasks are taken, those that run are told of as always, and the master knows why.
+// A full disk: the agent takes no tasks, reports running ones as usual, and the master knows why.
 
 #include "tests/slave/agent_scenario.h"
 
@@ -26,7 +26,7 @@ TEST(Trouble, OfTheDiskIsToldOnceAndKeepsTasksAway) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].why, "its disk is full: 3 MiB are free, 256 MiB must stay free");
 
-  // A refusal is kept nowhere: it would be one more record on a full disk.
+  // A refusal is not stored: it would be one more record on a full disk.
   const size_t before = s.log.size();
   s.run(command_task("t2"));
   EXPECT_EQ(s.updates(), (Lines{"t2 1 refused agent_full"}));
@@ -40,7 +40,7 @@ TEST(Trouble, OfTheDiskIsToldOnceAndKeepsTasksAway) {
   EXPECT_TRUE(s.updates().empty());
 }
 
-// A million empty files fill a disk that has room for bytes.
+// A million empty files use up a disk that has free bytes.
 TEST(Trouble, OfFilesIsToldAsSuch) {
   AgentScenario s;
   s.registered();
@@ -63,7 +63,7 @@ TEST(Trouble, IsPartOfARegistration) {
   const auto registered = s.told_master<proto::RegisterAgent>();
   ASSERT_EQ(registered.size(), 1u);
   EXPECT_NE(registered[0].trouble, "");
-  // What changes before the answer comes is told after it.
+  // A change before the answer is reported after it.
   s.step(kRoom);
   EXPECT_TRUE(s.told_master<proto::AgentTrouble>().empty());
   s.welcome();

@@ -1,4 +1,4 @@
-// What `proffer doctor` makes of facts, and of trees that look like machines.
+// The findings of `proffer doctor` from facts, and from directory trees that imitate machines.
 
 #include <filesystem>
 #include <fstream>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kMib = int64_t{1} << 20;
 
-// What is not well says what will not work, and what to do.
+// A bad finding says what will not work, and what to do.
 void expect(const Finding& finding, Verdict verdict, std::string_view what) {
   EXPECT_EQ(finding.verdict, verdict) << finding.what;
   EXPECT_THAT(finding.what, HasSubstr(std::string(what)));
@@ -133,7 +133,7 @@ TEST(Doctor, SaysWhoseTheRunFolderAndTheMasterAre) {
   expect(judge_master(master, 1000), Verdict::kWarning, "no such file");
 }
 
-// --- looking -----------------------------------------------------------------------------------
+// --- facts -------------------------------------------------------------------------------------
 
 class Facts : public testing::Test {
  protected:
@@ -188,7 +188,7 @@ TEST_F(Facts, OfAMasterAreWhoAnswers) {
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  EXPECT_TRUE(look_at_master({.socket = path}).failed);  // Nobody listens.
+  EXPECT_TRUE(look_at_master({.socket = path}).failed);  // no process listens
   ASSERT_EQ(::listen(listener.get(), 1), 0);
   const MasterFacts facts = look_at_master({.socket = path});
   EXPECT_FALSE(facts.failed);

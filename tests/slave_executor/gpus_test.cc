@@ -34,12 +34,12 @@ TEST(Gpus, OfATaskAreAllThatItIsShown) {
               Contains("CUDA_VISIBLE_DEVICES=GPU-a,GPU-c"));
   EXPECT_THAT(environment_of(named, {{0, 1000}, {2, 1000}}),
               Contains("NVIDIA_VISIBLE_DEVICES=GPU-a,GPU-c"));
-  // A part of a device is that device.
+  // A fraction of a device makes that device visible.
   EXPECT_THAT(environment_of(named, {{1, 300}}), Contains("CUDA_VISIBLE_DEVICES=GPU-b"));
-  // None: the task is to see none.
+  // Without GPUs, the task must see none.
   EXPECT_THAT(environment_of(named, {}), Contains("CUDA_VISIBLE_DEVICES="));
   EXPECT_THAT(environment_of(named, {}), Contains("NVIDIA_VISIBLE_DEVICES="));
-  // By index, in the order in which nvidia-smi counts, if not all are known.
+  // Devices are named by index, in nvidia-smi's order, if not all UUIDs are known.
   const Gpus declared = {{0, "GPU-a"}, {2, ""}};
   EXPECT_THAT(environment_of(declared, {{0, 1000}, {2, 1000}}),
               Contains("CUDA_VISIBLE_DEVICES=0,2"));

@@ -1,4 +1,4 @@
-// Looks at real servers that behave and misbehave, and by real commands.
+// Checks of real servers that behave and misbehave, and checks by real commands.
 
 #include "slave/executor/health_probe.h"
 
@@ -21,12 +21,12 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Kind = proto::HealthCheck::Kind;
 
-// Long, for what answers at once however slow the machine is; short, for what never answers.
+// Long, for an immediate answer on any machine; short, for a server that never answers.
 constexpr Duration kLong = seconds(60);
 constexpr Duration kShort = milliseconds(100);
 
-// Takes connections on a port of its own, says this to each that has asked, and then closes it or
-// leaves it as it is.
+// Accepts connections on its own port, sends this answer to each client after its request, and then
+// closes the connection or keeps it open.
 class Server {
  public:
   Server(Loop& loop, std::string says, bool closes) : says_(std::move(says)), closes_(closes) {
@@ -99,7 +99,7 @@ class Probe : public testing::Test {
     probe_ = std::make_unique<HealthProbe>(
         loop_, std::move(options), [this](const Looked& looked) { looked_.push_back(looked); });
   }
-  // How one look failed; "" if it was good.
+  // The failure of one check; "" if it passed.
   std::string look() {
     const size_t before = looked_.size();
     probe_->look();
@@ -128,7 +128,7 @@ class Probe : public testing::Test {
 TEST_F(Probe, OfAPortIsGoodWhenItTakesAConnection) {
   const Server silent(loop_, "", false);
   EXPECT_EQ(look_at(Kind::kTcp, silent.port()), "");
-  EXPECT_EQ(look(), "");  // and again
+  EXPECT_EQ(look(), "");  // the second one
   const auto [reserved, port] = net_test::reserve_port();
   EXPECT_EQ(look_at(Kind::kTcp, port), "connection refused");
   EXPECT_EQ(look_at(Kind::kHttp, port), "connection refused");
@@ -188,7 +188,7 @@ TEST_F(Probe, KillsACommandThatTakesTooLongWithItsChildren) {
   EXPECT_EQ(run("sleep 1000 & wait", kShort), "its command did not end within 100ms");
   EXPECT_TRUE(run_until(loop_, [&] { return probe_->command() == 0 && reaped_.size() == 2; }));
   prctl(PR_SET_CHILD_SUBREAPER, 0);
-  EXPECT_EQ(looked_.size(), 1u);  // Its end is no news.
+  EXPECT_EQ(looked_.size(), 1u);  // its end is not reported
 }
 
 TEST_F(Probe, GivenUpItKillsItsCommandAndSaysNothing) {

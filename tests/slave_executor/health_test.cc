@@ -1,4 +1,4 @@
-// When a task is looked at, what of it is told, and what counts as an answer. Tables, no clock.
+// Times of health checks, their reports, and valid answers. Tables, without a clock.
 
 #include "slave/executor/health.h"
 
@@ -12,8 +12,8 @@ namespace {
 constexpr Duration kInterval = seconds(10);
 const Time kStart = Time::from_nanos(5'000'000'000);
 
-// One look after the other, each taking a second: '+' is a good one, '-' a bad one. What was told
-// after which look, as in "2:well 5:ill".
+// Checks one after another, each taking a second: '+' passes, '-' fails. Returns which health was
+// reported after which check, such as "2:well 5:ill".
 std::string told_of(std::string_view looks, int64_t failures, Duration grace) {
   Health health({.interval = kInterval, .grace = grace, .failures = failures}, kStart);
   std::string told;
@@ -49,13 +49,14 @@ TEST(Health, IsToldWhenItChangesAndOnlyThen) {
       {"+---+---+", 3, seconds(0), "1:well 4:ill 5:well 8:ill 9:well"},
       {"-+", 1, seconds(0), "1:ill 2:well"},
       {"+-+-", 1, seconds(0), "1:well 2:ill 3:well 4:ill"},
-      // Looks begin at 0, 11, 22, 33 s. Failures of those that begin within the grace do not count.
+      // Checks begin at 0, 11, 22, 33 s. Failures of checks that begin within the grace period do
+      // not count.
       {"-", 1, seconds(1), ""},
       {"--", 1, seconds(11), "2:ill"},
       {"--", 1, seconds(12), ""},
       {"----", 2, seconds(12), "4:ill"},
       {"--+", 1, seconds(12), "3:well"},
-      // A good look ends the grace.
+      // A passed check ends the grace period.
       {"+-", 1, seconds(100), "1:well 2:ill"},
       {"-+--", 2, seconds(100), "2:well 4:ill"},
   };
@@ -86,7 +87,7 @@ TEST(Health, IsLookedAtFromTheStartAndAnIntervalAfterTheLastLookEnded) {
   EXPECT_EQ(health.next_deadline(), kStart);
   EXPECT_FALSE(health.on_tick(kStart - milliseconds(1)));
   EXPECT_TRUE(health.on_tick(kStart));
-  EXPECT_FALSE(health.next_deadline());  // while it is being looked at, however long
+  EXPECT_FALSE(health.next_deadline());  // during a check of any length
   EXPECT_FALSE(health.on_tick(kStart + hours(1)));
   health.on_looked({}, kStart + hours(1));
   EXPECT_EQ(health.next_deadline(), kStart + hours(1) + kInterval);
@@ -98,7 +99,7 @@ TEST(Answer, IsJudgedByItsFirstLine) {
   const std::string full(kStatusLineBytesMax, 'a');
   struct Row {
     std::string received;
-    std::optional<std::string> failure;  // empty: good; none: more is needed
+    std::optional<std::string> failure;  // empty: passed; none: more is needed
   };
   const Row rows[] = {
       {"", {}},

@@ -1,5 +1,5 @@
-// When a task is looked at, what is told of it, and what the kernel's tables say. Below: real
-// sockets of real processes.
+// Times of readiness checks, their reports, and the kernel's tables. Below: real sockets of real
+// processes.
 
 #include "slave/executor/readiness.h"
 
@@ -40,7 +40,7 @@ TEST(Readiness, OneThatWaitsForNothingIsReadyAtOnce) {
   EXPECT_TRUE(ReadinessWatch({}, {{"http", 31000}}, kStart).is_ready());
 }
 
-// Looks until `listens_after` has passed: when it was told as ready, and what was told before.
+// Checks until `listens_after` has passed: the time of the report, and the reports before.
 struct Story {
   Duration ready_after = {};
   std::vector<std::string> told = {};
@@ -99,7 +99,7 @@ TEST(Readiness, TheReasonNamesEachPort) {
             "does not listen on port admin (31001); another process listens on port http (31000)");
 }
 
-// --- what the kernel says ----------------------------------------------------------------------
+// --- the kernel's tables -----------------------------------------------------------------------
 
 TEST(TcpTable, SaysPortStateAndInode) {
   struct Row {
@@ -134,7 +134,7 @@ TEST(SocketLink, IsASocketOrNothing) {
   }
 }
 
-// A /proc of three processes, 10 → 11 → 12, and one beside them, 20.
+// A /proc with three processes, 10 → 11 → 12, and an unrelated one, 20.
 class FakeProc {
  public:
   FakeProc() {
@@ -187,14 +187,14 @@ TEST(Listeners, AreTheTasksIfOneOfItsProcessesHasTheSocket) {
   EXPECT_EQ(proc.listener(31003, task), Listener::kTask);    // IPv6
   EXPECT_EQ(proc.listener(31004, task), Listener::kNobody);
   EXPECT_EQ(proc.listener(0, task), Listener::kNobody);
-  // What started the task is not the task.
+  // The process that started the task does not belong to the task.
   EXPECT_EQ(proc.listener(31003, {.root = 10, .has_root = false}), Listener::kAnother);
   EXPECT_EQ(proc.listener(31000, {.root = 10, .has_root = false}), Listener::kTask);
   EXPECT_EQ(proc.listener(31001, {.root = 20}), Listener::kTask);
   EXPECT_EQ(proc.listener(31001, {.root = 4'000'000}), Listener::kAnother);
 }
 
-// A listening socket on a port that the kernel chooses, of any address.
+// A listening socket on a port that the kernel chooses, on any address.
 int listen_on(int family, uint16_t& port) {
   const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_storage address = {};
@@ -209,7 +209,7 @@ int listen_on(int family, uint16_t& port) {
   return fd;
 }
 
-// A child that is this process's, and closes what it does not need.
+// Forks a child, which closes descriptors that it does not need.
 pid_t fork_with(int kept, int closed) {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
@@ -227,18 +227,18 @@ TEST(Listeners, OfTheRealKernelAreToldApart) {
     const pid_t task = fork_with(mine, theirs);
     ::close(mine);
     std::vector<PortSeen> seen = {{"http", port}, {"admin", other}};
-    // The child closes the other one first of all; until then it has both.
+    // The child closes the other descriptor first; until then it has both.
     for (int i = 0; i < 10'000; ++i) {
       find_listeners({.root = task}, seen);
       if (seen[1].listener == Listener::kAnother) break;
     }
     EXPECT_EQ(seen[0].listener, Listener::kTask);
     EXPECT_EQ(seen[1].listener, Listener::kAnother);
-    // Seen from what started it.
+    // As seen from the process that started it.
     find_listeners({.root = ::getpid(), .has_root = false}, seen);
     EXPECT_EQ(seen[0].listener, Listener::kTask);
     EXPECT_EQ(seen[1].listener, Listener::kAnother);
-    // A process that has ended and was not waited for holds nothing, and hides nothing.
+    // A zombie holds no sockets, and hides none.
     ::kill(task, SIGKILL);
     siginfo_t ended = {};
     ::waitid(P_PID, static_cast<id_t>(task), &ended, WEXITED | WNOWAIT);

@@ -22,8 +22,8 @@ namespace proffer::fetcher {
 struct ArchiveItem {
   std::string path = {};
   std::string content = {};
-  std::string link = {};       // its target
-  std::string hard_link = {};  // likewise
+  std::string link = {};       // target of a symbolic link
+  std::string hard_link = {};  // target of a hard link
   int mode = 0644;
   int type = AE_IFREG;
 };
@@ -73,7 +73,7 @@ inline std::string content_of(const std::filesystem::path& path) {
   return content.str();
 }
 
-// A folder that goes with its owner.
+// A directory that is removed with this object.
 class Folder {
  public:
   const std::filesystem::path& path() const { return path_; }

@@ -95,11 +95,11 @@ TEST_F(Fetch, OverHttpWithRedirects) {
   const size_t before = server.requests().size();
   const std::string told = why({{.uri = server.url("/missing"), .name = "y"}});
   EXPECT_NE(told.find("404"), std::string::npos) << told;
-  EXPECT_EQ(server.requests().size(), before + 1);  // it is not tried again
+  EXPECT_EQ(server.requests().size(), before + 1);  // it is not retried
   EXPECT_FALSE(fs::exists(sandbox_.path() / "y"));
 }
 
-// The answer for a file that breaks off after a third, as often as `broken` says.
+// The answer for a file; it breaks off after a third if `is_broken`.
 FileAnswer broken_answer(const std::string& bytes, const FileRequest& request, bool is_broken,
                          const std::string& etag) {
   const bool is_same = request.from > 0 && request.if_range == etag;
@@ -167,7 +167,7 @@ TEST_F(Fetch, IsBounded) {
   const FileServer server([&](const FileRequest&) -> FileAnswer { return {.body = bytes}; });
   EXPECT_EQ(why({{.uri = server.url("/x"), .name = "x"}}, 300'000), "");
   EXPECT_NE(why({{.uri = server.url("/x"), .name = "x"}}, 299'999), "");
-  // Of all files together.
+  // The limit is for all files together.
   EXPECT_NE(why({{.uri = server.url("/x"), .name = "x"}, {.uri = server.url("/y"), .name = "y"}},
                 400'000),
             "");
@@ -198,7 +198,7 @@ TEST_F(Fetch, WhatWasAlteredInTheCacheIsFetched) {
   ASSERT_EQ(why({{.uri = server.url("/x"), .sha256 = sha256_of("right"), .name = "x", .key = key}}),
             "");
   EXPECT_EQ(file("x"), "right");
-  // For the agent, which takes it into the cache.
+  // For the agent, which moves it into the cache.
   EXPECT_EQ(content_of(sandbox_.path() / kWorkFolder / key), "right");
 }
 

@@ -1,4 +1,4 @@
-// The plan of a fetch comes over its environment unchanged; sums are those of sha256sum.
+// The plan of a fetch passes through the environment unchanged; checksums are those of sha256sum.
 
 #include "slave/fetcher/plan.h"
 

@@ -1,5 +1,5 @@
-// Archives of each kind are unpacked as they were packed; what would lead out of the folder, or
-// make what is neither file, directory nor link, is refused.
+// Archives of each kind are unpacked unchanged. Entries that lead out of the directory, or that are
+// not files, directories or links, are refused.
 
 #include "slave/fetcher/unpack.h"
 
@@ -105,7 +105,7 @@ TEST_F(Unpack, LinksOutOfTheFolderAreRefused) {
   }
 }
 
-// `inner/up` leads to the folder itself, so "inner/up/.." would lead out of it.
+// `inner/up` leads to the directory itself, so "inner/up/.." would lead out of it.
 TEST_F(Unpack, ChainsOfLinksDoNotLeadOut) {
   EXPECT_NE(
       refusal("tar", {{.path = "inner/up", .link = ".."}, {.path = "out", .link = "inner/up/.."}}),

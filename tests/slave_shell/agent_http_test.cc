@@ -1,4 +1,4 @@
-// Where an agent's HTTP is, and what others are told to read its files.
+// The addresses of an agent's HTTP, and those that others get for reading its files.
 
 #include "slave/shell/agent_http.h"
 
@@ -51,7 +51,7 @@ TEST_F(AgentsHttp, OthersAreToldTheNameThatWasGivenAndTheRealPort) {
   EXPECT_EQ(http->files().address, http->https_address());
 }
 
-// Tokens that somebody kept from an earlier life open nothing, and nobody can pretend to be it.
+// Tokens from an earlier run give no access, and no other process can act as the agent.
 TEST_F(AgentsHttp, TheKeysOfEachLifeAreItsOwn) {
   const proto::FileService before = listen(uint16_t{0})->files();
   const proto::FileService after = listen(uint16_t{0})->files();

@@ -1,4 +1,4 @@
-// What an agent finds on its disk after all that happens to one.
+// The checkpoint that an agent finds after all kinds of faults.
 
 #include "slave/shell/checkpoint.h"
 
@@ -39,7 +39,7 @@ class OpenCheckpoint : public testing::Test {
     return open_checkpoint(home_.path(), newest_run, place);
   }
   std::string log() const { return home_.path() / "checkpoint.log"; }
-  // The runs that are still named. The log gets another mark exactly when it has lost something.
+  // The runs that are still named; the log must have a new mark exactly if records are missing.
   std::string runs(const Result<Checkpoint>& found, Remembered expected) const {
     if (!found) return found.error().message();
     EXPECT_EQ(found->log->mark() == mark_, expected == Remembered::kAll);
@@ -62,7 +62,7 @@ class OpenCheckpoint : public testing::Test {
 
 TEST_F(OpenCheckpoint, IsWholeAfterACrash) {
   EXPECT_EQ(runs(open(3), Remembered::kAll), "123");
-  EXPECT_EQ(runs(open(0), Remembered::kAll), "123");  // Sandboxes were collected.
+  EXPECT_EQ(runs(open(0), Remembered::kAll), "123");  // sandboxes were removed
 }
 
 TEST_F(OpenCheckpoint, SaysThatItsEndWasCut) {
@@ -74,7 +74,7 @@ TEST_F(OpenCheckpoint, SaysThatItIsOlderThanTheSandboxes) {
   EXPECT_EQ(runs(open(4), Remembered::kWithGaps), "123");
 }
 
-// The first records of a compacted log name the newest run, so only their count says that others
+// The first records of a compacted log name the newest run, so only their count shows that others
 // are missing.
 TEST_F(OpenCheckpoint, SaysThatItWasCutInItsCompactedPart) {
   const AgentSnapshot compact = Agent({.name = AgentId("a1")}, open(3)->snapshot).snapshot();

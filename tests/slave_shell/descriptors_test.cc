@@ -1,4 +1,4 @@
-// How an agent divides the descriptors that it may have.
+// How an agent divides its limit of descriptors.
 
 #include "slave/shell/descriptors.h"
 
@@ -14,7 +14,7 @@ TEST(Descriptors, NoPartTakesThoseOfAnother) {
     EXPECT_GE(shares.executors, 19u) << limit;
     EXPECT_GE(shares.executor_peers, shares.executors) << limit;
     if (limit < 128) continue;
-    // Each executor was found again, and each connection reads a file.
+    // The worst case: all executors reconnected, and each connection reads a file.
     EXPECT_LE(64 + shares.group_files + 2 * shares.http_connections + shares.executor_peers +
                   shares.executors,
               limit);

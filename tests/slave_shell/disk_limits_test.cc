@@ -1,4 +1,4 @@
-// Sums of sandboxes, and which sandboxes hold too much.
+// Sizes of sandboxes, and which of them exceed their limit.
 
 #include "slave/shell/disk_limits.h"
 
@@ -56,11 +56,11 @@ TEST(SandboxWalk, AddsUpWhatIsHeld) {
   const int64_t held = bytes_of(dir.path());
   EXPECT_GE(held, 2 * kMebi);
   EXPECT_LE(held, 2 * kMebi + 64 * 1024);
-  // A hole is not held.
+  // A hole occupies no space.
   dir.write("sparse", "");
   fs::resize_file(dir.path() / "sparse", 100 * kMebi);
   EXPECT_LE(bytes_of(dir.path()), held + 8 * 1024);
-  // Two names are one file.
+  // Two names of one file count once.
   fs::create_hard_link(dir.path() / "stdout", dir.path() / "a/again");
   EXPECT_LE(bytes_of(dir.path()), held + 16 * 1024);
 }
@@ -161,7 +161,8 @@ TEST_F(DiskWatchTest, TellsOfATaskThatHoldsMoreThanItMay) {
   const std::string modest = begin("modest", 2, 2);
   const std::string many = begin("many", 3, 2);
   fs::create_directory(many + "/d");
-  for (int i = 0; i < 1'000; ++i) std::ofstream(text(many, "/d/", i)) << i;  // 4 MiB by 4 KiB
+  // 4 MiB in files of 4 KiB
+  for (int i = 0; i < 1'000; ++i) std::ofstream(text(many, "/d/", i)) << i;
   std::ofstream(modest + "/file") << std::string(kMebi, 'x');
   watch();
   EXPECT_TRUE(is_told("many"));

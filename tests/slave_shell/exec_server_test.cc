@@ -1,4 +1,4 @@
-// The socket of commands in tasks: what of it is hostile, and who is told what.
+// The socket for commands in tasks: hostile clients, and the answers to permitted ones.
 
 #include "slave/shell/exec_server.h"
 
@@ -50,7 +50,7 @@ class Execs : public testing::Test {
     EXPECT_EQ(send_with_fds(caller.get(), bytes, fds, 0), static_cast<ssize_t>(bytes.size()));
     close(fd);
   }
-  // What it hears; "" if it was shut. None: nothing yet.
+  // The received data; "" if the connection was closed; empty if nothing has arrived.
   std::optional<std::string> hears(const Fd& caller) {
     std::string bytes(4'096, '\0');
     const ssize_t got = recv(caller.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -130,7 +130,7 @@ TEST_F(Execs, ShutACallerThatIsOneTooMany) {
   std::vector<Fd> callers;
   for (size_t i = 0; i < kExecCallersMax; ++i) {
     callers.push_back(connects());
-    net_test::run_until(loop_, [] { return true; });  // It accepts some in a turn.
+    net_test::run_until(loop_, [] { return true; });  // it accepts some connections per turn
   }
   EXPECT_EQ(answer(connects()), "");
   callers.clear();

@@ -1,4 +1,4 @@
-// Who fetches what several runs want, and what a kill leaves, with the real proffer-fetch.
+// One fetch for several runs, and the effect of kills, with the real proffer-fetch.
 
 #include "slave/shell/fetches.h"
 
@@ -56,7 +56,7 @@ class Files : public testing::Test {
   void open() {
     if (!std::exchange(is_open_, true)) opened_.set_value();
   }
-  // The file that has a sum, so that it is cached.
+  // The file has a checksum, so it is cached.
   FetchFiles wants(uint64_t run, const std::string& path = "/x") {
     return {.framework = FrameworkId("f"),
             .executor = ExecutorId(text("e", static_cast<int64_t>(run))),
@@ -69,7 +69,7 @@ class Files : public testing::Test {
     supervisor_.kill(kill);
     fetches_.stop(kill);
   }
-  // Turns until it holds.
+  // Runs the loop until the condition holds.
   void until(const std::function<bool()>& condition) {
     Timer again(loop_, [this] { loop_.stop(); });
     for (int i = 0; i < 6'000 && !condition(); ++i) {
@@ -101,7 +101,7 @@ class Files : public testing::Test {
 TEST_F(Files, ThatSeveralWantAreFetchedOnce) {
   for (const uint64_t run : {1, 2, 3}) fetches_.start(wants(run));
   until([&] { return !server_.requests().empty(); });
-  // One that only waits has no process to wait for.
+  // A run that waits for another run's fetch has no process.
   kill(3);
   EXPECT_TRUE(exited_.contains(3));
   open();
@@ -111,7 +111,7 @@ TEST_F(Files, ThatSeveralWantAreFetchedOnce) {
   EXPECT_EQ(fetched(2), "hello");
   EXPECT_EQ(server_.requests().size(), 1u);
   EXPECT_EQ(fetches_.running(), 0u);
-  // The work folders are gone.
+  // The work directories are removed.
   for (const uint64_t run : {1, 2}) {
     const ExecutorId executor(text("e", static_cast<int64_t>(run)));
     EXPECT_FALSE(fs::exists(sandboxes_.path_of(FrameworkId("f"), executor, run) + "/.fetch"));

@@ -1,5 +1,5 @@
-// What tasks had fetched is kept for others only if it is what its name says; what is used least
-// recently goes first.
+// A fetched file is kept for other tasks only if it matches its checksum; the least recently used
+// file is removed first.
 
 #include "slave/shell/file_cache.h"
 
@@ -22,7 +22,7 @@ using fetcher::Folder;
 
 class Cache : public testing::Test {
  protected:
-  // A sandbox whose fetch has left `content` under the key of `claimed`.
+  // A sandbox in which a fetch left `content` under the key of `claimed`.
   std::string sandbox_with(const std::string& name, const std::string& content,
                            const std::string& claimed) {
     const fs::path sandbox = root_.path() / "sandboxes" / name;
@@ -53,7 +53,7 @@ TEST_F(Cache, TakesInWhatHasItsSum) {
   EXPECT_TRUE(cache.use(key_of("hello")));
   EXPECT_EQ(content_of(entry("hello")), "hello");
   EXPECT_FALSE(fs::exists(fs::path(sandbox) / fetcher::kWorkFolder));
-  // Nobody may write to it, or list what is there.
+  // Other users cannot write to the directory, or list it.
   struct stat status {};
   ASSERT_EQ(stat(entry("hello").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0444u);

@@ -1,4 +1,4 @@
-// Whom an agent lets read files from another machine.
+// Which callers may read an agent's files from another machine.
 
 #include "slave/shell/file_gate.h"
 

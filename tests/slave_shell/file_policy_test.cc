@@ -22,11 +22,11 @@ TEST(FilePolicy, TheUserOfTheSandboxAndOperatorsMayRead) {
     Principal by;
     bool may;
   } rows[] = {
-      {principal(1'001), true},            // whose it is
+      {principal(1'001), true},            // the owner
       {principal(0), true},                // root
-      {principal(900), true},              // the agent's
-      {principal(1'002, {50}), true},      // of the operators' group
-      {principal(1'002, {1'001}), false},  // of a group that has the user's number
+      {principal(900), true},              // the agent's user
+      {principal(1'002, {50}), true},      // a member of the operators' group
+      {principal(1'002, {1'001}), false},  // a member of a group with the user's number
       {principal(1'002), false},
       {principal(65'534), false},
   };
@@ -50,7 +50,7 @@ TEST(FilePolicy, FilesAreServedWithTheRightsOfTheSandboxsUser) {
   const auto served_by = [&](const FilePolicy& policy) {
     return serve_to(policy, by, {.root = *open_root(dir.path())}, "f/t");
   };
-  EXPECT_FALSE(served_by({.agent_uid = geteuid()})->user);  // They are the agent's own.
+  EXPECT_FALSE(served_by({.agent_uid = geteuid()})->user);  // files of the agent's own user
   const Result<ServedPath> other = served_by({.agent_uid = geteuid() + 1});
   ASSERT_TRUE(other);
   ASSERT_TRUE(other->user);

@@ -1,5 +1,5 @@
-// Executors that an agent of before tasks had users started look for its socket where that one
-// bound it: in a folder of the user in $XDG_RUNTIME_DIR or the temporary directory.
+// Executors of agents from before tasks had users look for the agent's socket at its old place: in
+// the user's directory in $XDG_RUNTIME_DIR or the temporary directory.
 
 #include <cstdlib>
 #include <filesystem>
@@ -65,7 +65,7 @@ TEST_F(FormerExecutors, LeaveNoLinkBehindWhenTheyHaveEnded) {
   EXPECT_FALSE(fs::exists(fs::symlink_status(former_)));
 }
 
-// The socket of an agent of before that runs, in another work directory, is not ours.
+// The socket of a running agent of that version, in another work directory, is not touched.
 TEST_F(FormerExecutors, NothingElseIsTouchedIfThereAreNone) {
   std::ofstream(former_) << "";
   lead(false);

@@ -1,4 +1,4 @@
-// A program that prints what nvidia-smi does, in $PATH.
+// Uses a program in $PATH that prints like nvidia-smi.
 
 #include "slave/shell/gpus.h"
 

@@ -1,4 +1,4 @@
-// What is removed of sandboxes, and what never is.
+// Which parts of sandboxes are removed, and which never are.
 
 #include "slave/shell/housekeeping.h"
 
@@ -49,11 +49,11 @@ RunKey run_of(const std::string& id, uint64_t run) { return {kFramework.str(), i
 
 TEST(RunsInUse, ARunIsInUseUntilItsExecutorIsGoneAndItsTasksAreAcknowledged) {
   RunsInUse in_use;
-  in_use.follow(task("t1", "e", 0));  // Its run has not begun.
+  in_use.follow(task("t1", "e", 0));  // its run has not begun
   EXPECT_FALSE(in_use.contains(run_of("e", 0)));
   in_use.follow(executor("e", 7));
   in_use.follow(task("t1", "e", 7));
-  in_use.follow(executor("e", 7));  // It has started.
+  in_use.follow(executor("e", 7));  // it has started
   in_use.follow(update("t1", proto::TaskState::kRunning, 1));
   EXPECT_TRUE(in_use.contains(run_of("e", 7)));
   EXPECT_FALSE(in_use.contains(run_of("e", 6)));
@@ -71,7 +71,7 @@ TEST(RunsInUse, ARunIsInUseUntilItsExecutorIsGoneAndItsTasksAreAcknowledged) {
 TEST(RunsInUse, ExecutorsAreListedInPieces) {
   RunsInUse in_use;
   for (uint64_t i = 1; i <= 5; ++i) in_use.follow(executor(text("e", i), i));
-  in_use.follow(executor("e1", 6));  // Its next run.
+  in_use.follow(executor("e1", 6));  // its next run
   in_use.follow(proto::ExecutorGone{kFramework, ExecutorId("e3")});
   std::vector<RunKey> all;
   for (RunKey last;;) {
@@ -93,7 +93,7 @@ class HousekeepingTest : public testing::Test {
     std::ofstream(*made + "/stdout") << "something";
     return *made;
   }
-  // Its executor runs, and has ended.
+  // Its executor runs; its executor has ended.
   void runs(const std::string& id, uint64_t run) { in_use_.follow(executor(id, run)); }
   void ends(const std::string& id) {
     in_use_.follow(proto::ExecutorGone{kFramework, ExecutorId(id)});
@@ -151,16 +151,16 @@ TEST_F(HousekeepingTest, RemovesWhatIsOldAndNotInUse) {
   EXPECT_TRUE(sandboxes_.resolve("f-1/e1/"));
   EXPECT_TRUE(sandboxes_.resolve("f-1/t2/"));
 
-  // The last one takes its folders with it.
+  // The last sandbox is removed with its parent directories.
   in_use_.follow(proto::ExecutorGone{kFramework, ExecutorId("e1")});
   in_use_.follow(proto::ExecutorGone{kFramework, ExecutorId("e2")});
   EXPECT_TRUE(eventually([&] {
     return !fs::exists(work_.path() / "sandboxes/f-1") && !fs::exists(work_.path() / "runs/f-1");
   }));
-  make("e9", 9);  // And they are made again.
+  make("e9", 9);  // and they are created again
 }
 
-// By how much somebody has set the wall clock.
+// The shift of the wall clock.
 std::atomic<int64_t> wall_offset = 0;
 Clocks set_clocks() {
   Clocks now = system_clocks();
@@ -168,7 +168,7 @@ Clocks set_clocks() {
   return now;
 }
 
-// A week is the age at which sandboxes go by default.
+// Sandboxes are removed after a week by default.
 TEST_F(HousekeepingTest, AClockThatIsSetMakesNothingOldAndStopsNoRound) {
   for (const Duration step : {hours(24 * 7), Duration() - hours(24 * 7)}) {
     wall_offset = 0;
@@ -184,7 +184,7 @@ TEST_F(HousekeepingTest, AClockThatIsSetMakesNothingOldAndStopsNoRound) {
   }
 }
 
-// A file of the name that holds nothing would be given up on a full disk for nothing.
+// A reserve file without content would not free space when it is removed from a full disk.
 TEST_F(HousekeepingTest, AReserveThatWasCutIsHeldAgain) {
   const auto held = [&] {
     struct stat found {};
@@ -223,7 +223,7 @@ TEST_F(HousekeepingTest, KeepsWhatIsYoungUnlessTheDiskIsShort) {
   EXPECT_TRUE(fs::exists(used));
 }
 
-// The oldest go, as many as are too many.
+// The oldest sandboxes are removed until the bounds hold.
 TEST_F(HousekeepingTest, KeepsNoMoreThanItsBounds) {
   const struct {
     const char* what;
@@ -253,7 +253,7 @@ TEST_F(HousekeepingTest, KeepsNoMoreThanItsBounds) {
     std::ofstream(bare + "/stdout").flush();
     begin(options);
     ASSERT_TRUE(eventually([&] { return !fs::exists(bare); })) << "it has looked at the disk";
-    // They end in another order than they began in.
+    // They end in another order than they began.
     const auto is_there = [&](size_t at) { return fs::exists(paths[at]); };
     for (const size_t at : {size_t{2}, size_t{0}, size_t{3}}) ends(ids[at]);
     EXPECT_TRUE(eventually([&] { return !is_there(2); }));
@@ -275,7 +275,7 @@ TEST_F(HousekeepingTest, WhatHasJustEndedStaysBeyondABound) {
   EXPECT_TRUE(fs::exists(first) && fs::exists(second));
 }
 
-// There is nothing to ask for.
+// An empty sandbox has no content to ask for.
 TEST_F(HousekeepingTest, RemovesWhatHoldsNothingUnlessItsTaskHasFailed) {
   const auto bare = [this](const std::string& id, uint64_t run) {
     std::string path = make(id, run);
@@ -322,7 +322,7 @@ TEST(EndedSandboxes, KnowWhatTheyHoldAndTheirOrder) {
   EXPECT_EQ(ended.that_begin(kFramework.str(), "job-1."),
             (std::vector<RunKey>{run_of("job-1.a", 1), run_of("job-1.b", 1)}));
   EXPECT_TRUE(ended.that_begin("f-2", "job-1.").empty());
-  // Measured again.
+  // The size is measured again.
   add("job-1.a", 20, 50);
   EXPECT_EQ(ended.bytes(), 450);
   EXPECT_EQ(ended.oldest_bare(), nullptr);
@@ -362,8 +362,8 @@ TEST_F(HousekeepingTest, RemovesWhatIsReleasedAndNotInUse) {
   EXPECT_TRUE(fs::exists(other));
 }
 
-// Its user looks at it later; what others fetched from it nobody needs.
-TEST_F(HousekeepingTest, OfAReleasedTaskThatHasFailedTheEndOfTheOutputStaysUntilItIsOld) {
+// The user will look at the output; files for other tasks are no longer needed.
+TEST_F(HousekeepingTest, KeepsTheEndOfTheOutputOfAReleasedFailedTask) {
   const std::string failed = make("job-1.a", 1);
   sandboxes_.note_failed(run_of("job-1.a", 1));
   sandboxes_.note_failed(run_of("job-1.a", 7));  // has no sandbox
@@ -398,16 +398,16 @@ TEST(RestAfter, IsAHundredTimesTheRoundWithinBounds) {
   const struct {
     Duration round, every, rest;
   } rows[] = {
-      {milliseconds(1), seconds(60), seconds(60)},  // at least as often as asked for
+      {milliseconds(1), seconds(60), seconds(60)},  // at least as often as configured
       {seconds(2), seconds(60), seconds(200)},      // a hundredth of a CPU
-      {minutes(30), seconds(60), hours(1)},         // and still every hour
-      {hours(24 * 365), seconds(60), hours(1)},     // also after a machine slept
+      {minutes(30), seconds(60), hours(1)},         // at least once an hour
+      {hours(24 * 365), seconds(60), hours(1)},     // also after the machine slept
       {seconds(2), hours(24), hours(24)},
   };
   for (const auto& row : rows) EXPECT_EQ(rest_after(row.round, row.every), row.rest);
 }
 
-// A million empty files of a task fill a disk of its agent that has many free bytes.
+// A million empty files of a task use up the files of a disk that has many free bytes.
 TEST_F(HousekeepingTest, RemovesWhatIsYoungIfFewFilesFit) {
   if (geteuid() != 0 || mount("tmpfs", work_.path().c_str(), "tmpfs", 0, "nr_inodes=1000") != 0) {
     GTEST_SKIP() << "not run: only root can mount a file system";
@@ -423,7 +423,7 @@ TEST_F(HousekeepingTest, RemovesWhatIsYoungIfFewFilesFit) {
   EXPECT_TRUE(fs::exists(first));
   EXPECT_EQ(reserve.files_to_stay_free(), 1000 / 16);
 
-  // It would remove them before they are looked at.
+  // Stopped, so that it does not remove them before the test looks.
   housekeeping_.reset();
   for (int i = 0; i < 950; ++i) std::ofstream(text(first, "/", i));
   const DiskReserve::Space space = reserve.look();
@@ -435,7 +435,7 @@ TEST_F(HousekeepingTest, RemovesWhatIsYoungIfFewFilesFit) {
   EXPECT_FALSE(reserve.look().is_low_on_files);
 }
 
-// No path is as long as a task can nest, and no process has so many descriptors.
+// Deeper than any path length, and than the descriptors of a process.
 TEST_F(HousekeepingTest, RemovesWhatIsDeep) {
   const std::string sandbox = make("e1", 1);
   Fd at(open(sandbox.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -448,7 +448,7 @@ TEST_F(HousekeepingTest, RemovesWhatIsDeep) {
   EXPECT_TRUE(eventually([&] { return !fs::exists(sandbox) && is_trash_empty(); }));
 }
 
-// A socket at which somebody listens, and what is young, may be that of an agent.
+// A socket with a listener, or a new one, may belong to an agent.
 TEST(DeadSockets, AreRemovedNoSoonerThanAfterAnHour) {
   const TempDir dir;
   const std::string path = dir.path() / "1234abcd.sock";
@@ -492,12 +492,12 @@ TEST_F(Outputs, KeepTheirLastPart) {
   std::ifstream other(dir_.path() / "stderr");
   EXPECT_EQ(std::string((std::istreambuf_iterator<char>(other)), {}), "short");
 
-  dir_.append("stdout", bytes);  // behind the hole
+  dir_.append("stdout", bytes);  // after the hole
   bound_outputs(dir_.path(), kMax);
   EXPECT_LE(held(dir_.path() / "stdout"), kMax);
 }
 
-// A task may put anything in the place of its output.
+// A task may replace its output by anything.
 TEST_F(Outputs, NoOtherFileIsCut) {
   fs::create_directories(dir_.path() / "box");
   const std::string bytes(4 * kMax, 'x');

@@ -1,5 +1,5 @@
-// Limits of groups of processes: what is read of mounts and written to files, on trees of plain
-// files; and what the kernel makes of it, where this process may make cgroups.
+// Limits of process groups: parsing of mounts and written files, with trees of plain files; and
+// their effect in the kernel, if this process may create cgroups.
 
 #include "slave/shell/isolator.h"
 
@@ -55,7 +55,7 @@ std::string mountinfo() {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// The real ones of version 1, or nothing: then the test is skipped, aloud.
+// The real cgroups of version 1; empty if there are none: then the test is skipped with a message.
 std::unique_ptr<Cgroups> real_cgroups(GroupOptions options = options_of_this_test()) {
   Result<std::unique_ptr<Cgroups>> made =
       make_cgroups_v1(parse_cgroup_mounts(mountinfo()), options);
@@ -65,7 +65,7 @@ std::unique_ptr<Cgroups> real_cgroups(GroupOptions options = options_of_this_tes
   return nullptr;
 }
 
-// A process that enters `files` and then is /bin/sh; without a script it forks for ever.
+// A process that enters `files` and then becomes /bin/sh; without a script it forks for ever.
 pid_t start_in(const std::vector<std::string>& files, const char* script) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
@@ -101,7 +101,7 @@ class FakeTree : public testing::Test {
   const fs::path root = directory.path();
 };
 
-// --- what is mounted ---------------------------------------------------------------------------
+// --- mounts ------------------------------------------------------------------------------------
 
 TEST(CgroupMounts, AreReadFromMountinfo) {
   const std::vector<CgroupMount> mounts = parse_cgroup_mounts(
@@ -161,7 +161,7 @@ TEST_F(FakeTree, Version2WritesWeightMaximumAndKillsTheWholeGroup) {
   EXPECT_EQ(read(folder / "1/memory.max"), "67108864");
   EXPECT_EQ(read(folder / "1/memory.swap.max"), "0");
 
-  // More is used than the new limit: to set it would kill.
+  // The use exceeds the new limit: setting it would kill.
   write(folder / "1/memory.current", "50000000\n");
   const Result<bool> less =
       (*made)->set_limits("1", {.cpus_milli = 1500, .memory_bytes = 32 * kMebi});
@@ -190,7 +190,7 @@ TEST_F(FakeTree, Version2WritesWeightMaximumAndKillsTheWholeGroup) {
                                              .written_bytes = 22}));
 }
 
-// Version 2 as far as it is here: also beside version 1 its groups can be killed as a whole.
+// Version 2 without controllers: its groups can also be killed as a whole beside version 1.
 TEST(CgroupsV2, KillsAllThatIsInAGroup) {
   Result<std::unique_ptr<Cgroups>> made =
       make_cgroups_v2(parse_cgroup_mounts(mountinfo()), options_of_this_test(), true);
@@ -205,7 +205,7 @@ TEST(CgroupsV2, KillsAllThatIsInAGroup) {
   EXPECT_TRUE(comes_true([&] { return (*made)->remove("1").has_value(); }));
 }
 
-// --- version 1, for real -----------------------------------------------------------------------
+// --- version 1, in the kernel ------------------------------------------------------------------
 
 TEST(CgroupsV1, MemoryOverTheLimitEndsTheProcessAndIsCounted) {
   const std::unique_ptr<Cgroups> real = real_cgroups();
@@ -275,14 +275,14 @@ TEST(Isolator, ADaemonWithoutNameOrParentIsKilledWithItsRun) {
   ASSERT_TRUE(isolator.prepare(7, amounts("cpus:0.5;mem:32")));
   const pid_t pid =
       start_in(isolator.entrances(7), "env -i setsid sh -c 'sleep 100 & sleep 100' &");
-  EXPECT_EQ(status_of(pid), 0);  // It has left them.
+  EXPECT_EQ(status_of(pid), 0);  // it has left its descendants behind
   ASSERT_TRUE(isolator.usage(7));
   EXPECT_TRUE(comes_true([&] { return isolator.usage(7)->processes == 3; }));
   while (isolator.kill_all(7)) poll(nullptr, 0, 1);
   isolator.cleanup(7);
   EXPECT_FALSE(isolator.usage(7));
   EXPECT_FALSE(isolator.tidy_up());
-  EXPECT_LE(groups.groups().size(), 1u);  // kept for the next
+  EXPECT_LE(groups.groups().size(), 1u);  // kept for the next run
 }
 
 TEST(Isolator, TheNextLifeFindsGroupsOfRunsAndEndsTheOthers) {

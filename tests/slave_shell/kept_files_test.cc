@@ -1,4 +1,4 @@
-// Files that stay open: they give what the file holds now, and a bound on how many there are.
+// Files that stay open: they give the current content, and their number is bounded.
 
 #include "slave/shell/kept_files.h"
 

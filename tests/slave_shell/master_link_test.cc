@@ -1,4 +1,4 @@
-// An agent's session with its masters, which are Routers of this process.
+// An agent's session with its masters, which are Routers in this process.
 
 #include "slave/shell/master_link.h"
 
@@ -37,7 +37,7 @@ class Link : public test::WithDirectory {
   std::unique_ptr<Master> master(const std::string& name) {
     return std::make_unique<Master>(loop_, "ipc://" + socket(name));
   }
-  // An agent that knows these masters, and says that it is there when it has a session.
+  // An agent with these masters, which sends a message when it has a session.
   void connects_to(const std::vector<std::string>& names) {
     MasterReach reach{.may_serve = [](uint32_t) { return true; }, .seed = 1};
     for (const std::string& name : names) reach.masters.push_back({.socket = socket(name)});
@@ -104,7 +104,7 @@ TEST_F(Link, AStandbySendsItOnToTheLeader) {
   EXPECT_TRUE(messages_.empty());
 }
 
-// A master that is away for a night has not filled the log.
+// A master that is away for a night must not fill the log.
 TEST_F(Link, AReasonIsToldOnceUntilThereIsASession) {
   connects_to({"a"});
   EXPECT_TRUE(run_until(loop_, [&] { return link_->attempts_failed() >= 4; }));

@@ -1,4 +1,4 @@
-// Directories in memory for secrets of tasks.
+// In-memory directories for secrets of tasks.
 
 #include "slave/shell/secret_folders.h"
 
@@ -51,7 +51,7 @@ TEST_F(Folders, OfRunsThatEndedWhileTheAgentWasAwayAreRemoved) {
   EXPECT_TRUE(fs::exists(of_other_agent));
 }
 
-// A user of the machine may have put a link there before the agent came.
+// A user of the machine may have created a link there before the agent started.
 TEST_F(Folders, WhatIsNotTheAgentsIsRefused) {
   const SecretFolders folders(shm_, "/var/lib/a1");
   const std::string root = fs::path(*folders.make(1, std::nullopt)).parent_path();

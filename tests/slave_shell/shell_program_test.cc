@@ -1,4 +1,4 @@
-// Which program a shell command line runs, where that can be known.
+// The program that a shell command line runs, if that can be known.
 
 #include "slave/shell/shell_program.h"
 

@@ -1,4 +1,4 @@
-// The last words of a task, out of a sandbox that is its user's.
+// The end of a task's standard error, from a sandbox that its user can change.
 
 #include "slave/shell/stderr_tail.h"
 

@@ -35,7 +35,7 @@ std::string program_path() {
       .string();
 }
 
-// Its exit, within a deadline.
+// Its exit status, within a deadline.
 std::optional<int> wait_for(pid_t pid) {
   const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   pollfd ready{.fd = ended, .events = POLLIN, .revents = 0};
@@ -60,7 +60,7 @@ class Forked : public testing::Test {
     }
   }
 
-  // What an agent gives; nobody listens at its socket, so the executor waits.
+  // The environment from an agent; no process listens at its socket, so the executor waits.
   std::map<std::string, std::string> environment(const std::string& sandbox) const {
     return {{"HOME", sandbox},
             {"PATH", "/usr/bin:/bin"},
@@ -83,7 +83,7 @@ class Forked : public testing::Test {
     fs::create_directories(root_ / name);
     return (root_ / name).string();
   }
-  // An executor has its session, output and environment soon after its pid is told.
+  // The pid is known slightly before the executor has its session, output and environment.
   static bool eventually(const std::function<bool()>& holds) {
     for (int i = 0; i < 60'000; ++i) {
       if (holds()) return true;
@@ -120,8 +120,8 @@ TEST_F(Forked, ExecutorsAreOurChildrenWithWhatTheyWereGiven) {
   }
 }
 
-// The shell program prints who it is; the sandbox is nobody's, so its output can only be opened by
-// root or nobody.
+// The shell program prints its identity; the sandbox belongs to nobody, so only root or nobody can
+// open its output.
 TEST_F(Forked, AProgramRunsAsItsUserWithItsGroupsAndNothingElse) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const executor::RunAs nobody{.uid = 65534, .gid = 65534, .groups = {65534, 4'711}};
@@ -142,7 +142,8 @@ TEST_F(Forked, AProgramRunsAsItsUserWithItsGroupsAndNothingElse) {
   EXPECT_EQ(status.st_uid, nobody.uid);
 }
 
-// What the user put where its output goes gains it nothing: neither a link nor a file of root.
+// A user cannot gain access with a file in the place of its output: neither with a link nor with a
+// file of root.
 TEST_F(Forked, OutputIsOpenedAsTheUserMay) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const executor::RunAs nobody{.uid = 65534, .gid = 65534};
@@ -224,7 +225,8 @@ TEST_F(Forked, AStemThatWasKilledIsReplaced) {
   const pid_t first = stem_->pid();
   kill(first, SIGKILL);
   ASSERT_TRUE(wait_for(first).has_value());
-  // Who asks before it is known that it has ended is told, since it may have forked before.
+  // A call before the end of the stem is known fails with a timeout, since the stem may have
+  // forked.
   const Result<pid_t> unknown = fork(environment(sandbox("two")));
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code(), ErrorCode::kTimeout);
@@ -232,7 +234,7 @@ TEST_F(Forked, AStemThatWasKilledIsReplaced) {
   const Result<pid_t> second = fork(environment(sandbox("two")));
   ASSERT_TRUE(second) << second.error().message();
   EXPECT_NE(stem_->pid(), first);
-  // What the first one made lives on.
+  // Children of the first stem live on.
   EXPECT_EQ(kill(started_[0], 0), 0);
   EXPECT_FALSE(find_process(started_[0])->zombie);
 }
@@ -289,11 +291,11 @@ TEST(LaunchRequest, IsRefusedIfItIsCutOrDamaged) {
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(executor::decode_launch(std::string_view(bytes).substr(0, size))) << size;
   }
-  // Counts that say more than there is.
+  // Counts that exceed the data.
   for (size_t at = 0; at < 6 * sizeof(uint32_t); ++at) {
     std::string wrong = bytes;
     wrong[at] = static_cast<char>(0x7f);
-    (void)executor::decode_launch(wrong);  // whatever it finds lies within the bytes (ASan)
+    (void)executor::decode_launch(wrong);  // all results must lie within the bytes (ASan)
   }
   EXPECT_FALSE(executor::encode_launch({}));
   EXPECT_FALSE(executor::encode_launch({.environment = {"NONE"}}));

@@ -1,4 +1,4 @@
-// The supervisor when its stem ends in the worst moment: it has forked, and nobody was told.
+// The supervisor, if its stem ends at the worst time: after a fork that it has not reported.
 
 #include "slave/shell/supervisor.h"
 
@@ -27,14 +27,14 @@ std::string bin_dir() {
   return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin").string();
 }
 
-// Waits for the next stop or end of a process that is traced.
+// Waits for the next stop or the end of a traced process.
 int status_of(pid_t pid) {
   int status = 0;
   EXPECT_EQ(waitpid(pid, &status, __WALL), pid);
   return status;
 }
 
-// Within a deadline.
+// Waits for the end, within a deadline.
 bool has_ended(pid_t pid) {
   for (int i = 0; i < 10'000; ++i) {
     const std::optional<Process> process = find_process(pid);
@@ -44,7 +44,7 @@ bool has_ended(pid_t pid) {
   return false;
 }
 
-// Kills a stem when it has forked once more, before it can tell. The new process stands still until
+// Kills a stem after its next fork, before it can report it. The new process is stopped until
 // release().
 class Assassin {
  public:
@@ -53,21 +53,21 @@ class Assassin {
           attached_.set_value(
               ptrace(PTRACE_SEIZE, stem, 0,
                      PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK) == 0);
-          status_of(stem);  // It has forked.
+          status_of(stem);  // it has forked
           unsigned long child = 0;
           ptrace(PTRACE_GETEVENTMSG, stem, 0, &child);
-          status_of(static_cast<pid_t>(child));  // It stands still.
+          status_of(static_cast<pid_t>(child));  // the child is stopped
           child_ = static_cast<pid_t>(child);
           kill(stem, SIGKILL);
           released_.get_future().wait();
-          ptrace(PTRACE_DETACH, child_, 0, 0);  // Or it is dead.
+          ptrace(PTRACE_DETACH, child_, 0, 0);  // or it is dead
         }) {}
   ~Assassin() {
     if (thread_.joinable()) release();
   }
 
   bool is_attached() { return attached_.get_future().get(); }
-  // The new process, which goes on if it still can.
+  // The new process, which continues if it still can.
   pid_t release() {
     released_.set_value();
     thread_.join();
@@ -81,7 +81,7 @@ class Assassin {
   std::thread thread_;
 };
 
-// Two executors of one run would both be given its tasks.
+// Otherwise two executors of one run would both get its tasks.
 TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
   const test::TemporaryDirectory directory;
   const std::string& root = directory.path();

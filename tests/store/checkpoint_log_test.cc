@@ -19,7 +19,7 @@ using Records = std::vector<std::string>;
 
 const Records kThree = {"first", "", std::string("\0\xff third", 8)};
 
-// A log file with these records, closed.
+// Writes a log file with these records, and closes it.
 void make_log(const std::string& path, const Records& records) {
   auto opened = CheckpointLog::open(path);
   ASSERT_TRUE(opened) << opened.error().message();
@@ -36,7 +36,7 @@ bool exists(const std::string& path) { return std::filesystem::exists(path); }
 
 TEST(CheckpointLog, ChecksumIsTheOneOfTheStandard) {
   EXPECT_EQ(crc32c("123456789"), 0xe3069283U);
-  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aaU);  // RFC 3720, B.4.
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aaU);  // RFC 3720, B.4
   EXPECT_EQ(crc32c(""), 0U);
 }
 

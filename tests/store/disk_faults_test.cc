@@ -1,5 +1,5 @@
-// Each call to the system that a master's registry makes, and an agent's checkpoint, fails once:
-// two lives, and a third that finds what they left.
+// Each system call of a master's registry, and of an agent's checkpoint, fails once: two runs, and
+// a third one that reads their files.
 
 #include <map>
 #include <optional>
@@ -26,7 +26,7 @@ using store_test::Worker;
 
 using Rows = std::map<std::string, std::string>;
 
-// What masters write: rows that come and go, and one of many pages.
+// Writes of a master: rows that come and go, and one of many pages.
 std::vector<std::vector<StoreRecord>> batches_of(int life) {
   const std::string number = std::to_string(life);
   return {{put("role", "a", number), put("role", "b", number)},
@@ -49,14 +49,14 @@ Rows with(Rows rows, const std::vector<StoreRecord>& batch) {
 
 Rows rows_of(const std::vector<StoreRecord>& records) { return with({}, records); }
 
-// What is known of a registry beside it.
+// The expected content of the registry.
 struct Known {
   Rows rows = {};
-  std::optional<Rows> or_rows = {};  // with a batch that was not acknowledged
+  std::optional<Rows> or_rows = {};  // with the batch that was not acknowledged
   uint64_t epoch = 0;
 };
 
-// One master's life, until an error is told. Returns the error.
+// One run of a master until an error. Returns the error.
 Result<void> live(const std::string& directory, int life, Known& known) {
   Worker worker;
   Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(directory, worker.run_off_loop());
@@ -88,7 +88,7 @@ Result<void> live(const std::string& directory, int life, Known& known) {
   return {};
 }
 
-// Thousands of flushes would wait for a disk.
+// Thousands of flushes would be slow on a disk.
 std::filesystem::path place_without_disk() {
   const std::filesystem::path memory = "/dev/shm";
   return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
@@ -96,7 +96,7 @@ std::filesystem::path place_without_disk() {
 
 class EachCall : public testing::TestWithParam<IoFault> {
  protected:
-  // Two lives with each call failing in turn, and a third in which none does.
+  // Two runs with each call failing in turn, and a third one without a fault.
   template <class Known, class Live>
   void expect_that_nothing_is_lost(const Live& live) {
     size_t told = 0;
@@ -130,7 +130,7 @@ TEST_P(EachCall, OfARegistryThatFailsLosesNothingThatWasAcknowledged) {
   expect_that_nothing_is_lost<Known>(live);
 }
 
-// An agent goes on after an append that failed: it refuses the task, and the log is what it was.
+// An agent continues after a failed append: it refuses the task, and the log is unchanged.
 Result<void> live_as_agent(const std::string& directory, int life,
                            std::vector<std::string>& known) {
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(directory + "/checkpoint.log");

@@ -1,5 +1,5 @@
-// The functions at the end take the place of libc's in this program: a program's own symbols come
-// before those of libraries. They make the calls themselves.
+// The functions at the end replace those of libc in this program, because a program's own symbols
+// come before those of libraries. They make the system calls themselves.
 
 #include "tests/store/failing_io.h"
 

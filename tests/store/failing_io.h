@@ -1,7 +1,7 @@
 #pragma once
 
-// One call of the system fails, chosen by its number: of those that this thread makes to read,
-// write, flush, open, name and remove files, in this program and in the libraries that it loads.
+// One system call fails, selected by its number among the calls of this thread that read, write,
+// flush, open, rename and remove files, in this program and its libraries.
 
 #include <cstddef>
 #include <string>
@@ -9,13 +9,13 @@
 namespace proffer::store_test {
 
 enum class IoFault {
-  kNoSpace,     // ENOSPC; of calls that need room
-  kError,       // EIO; of all
-  kShortWrite,  // half of the bytes are written, and nothing after them: ENOSPC for the rest
+  kNoSpace,     // ENOSPC; counts calls that need room
+  kError,       // EIO; counts all calls
+  kShortWrite,  // half of the bytes are written, then nothing more: ENOSPC for the rest
 };
 
-// While it lives, calls are counted from 0, and the one numbered `index` of those that can fail so
-// fails. One at a time.
+// During its lifetime, calls that can fail like this are counted from 0, and call `index` fails.
+// One instance at a time.
 class FailingIo {
  public:
   FailingIo(IoFault fault, size_t index);
@@ -23,9 +23,9 @@ class FailingIo {
   FailingIo(const FailingIo&) = delete;
   FailingIo& operator=(const FailingIo&) = delete;
 
-  // Counts a call. True: it is to fail.
+  // Counts a call. True: it must fail.
   bool fails(const char* call, bool needs_room);
-  // As fails() for a write: how many bytes it is to write, and then no more; at least 0 fails it.
+  // Like fails(), for a write: sets how many bytes to write before it fails; 0 fails at once.
   bool fails_write(const char* call, size_t bytes, size_t& written);
 
   bool has_failed() const { return !failed_.empty(); }
@@ -35,7 +35,7 @@ class FailingIo {
  private:
   IoFault fault_;
   size_t left_;
-  bool rest_fails_ = false;  // of a write that was cut
+  bool rest_fails_ = false;  // the rest of a short write fails
   std::string failed_ = {};
 };
 

@@ -1,5 +1,5 @@
-// The log of the history: it grows at its end, is forgotten at its beginning, and loses no more to
-// a crash or damage than what was hit.
+// The log of the history: it grows at its end, old entries are removed at its beginning, and a
+// crash or damage loses no more than the affected entries.
 
 #include "store/history_log.h"
 
@@ -91,7 +91,7 @@ TEST(HistoryLog, IsBegunAnewAndTheNewestTwoBeforeAreKeptAside) {
   }
   const std::set<std::string> kept = {"history", "history.aside-2", "history.aside-3"};
   EXPECT_EQ(aside(), kept);
-  // After calls that failed half way: the directory is empty, or gone.
+  // As after partial failures: the directory is empty, or missing.
   begin_anew();
   EXPECT_EQ(aside(), kept);
   log.log.reset();

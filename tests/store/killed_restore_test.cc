@@ -1,5 +1,5 @@
-// `proffer registry restore --zk` is killed at each of its requests to ZooKeeper: there is all of
-// the registry afterwards, or nothing of it.
+// `proffer registry restore --zk` is killed at each of its requests to ZooKeeper: afterwards either
+// the whole registry exists, or none of it.
 
 #include <csignal>
 #include <filesystem>
@@ -27,7 +27,7 @@ using Rows = std::vector<StoreRecord>;
 class KilledRestore : public testing::Test {
  protected:
   KilledRestore() {
-    // More than one transaction takes, so that they are written by way of the journal.
+    // More rows than one transaction holds, so that they are written through the journal.
     for (int i = 0; i < 40; ++i)
       rows_.push_back(put("kv", text(100 + i), std::string(50'000, 'x')));
     const Result<RegistrySnapshot> made = RegistryFile::write_dump(
@@ -41,8 +41,8 @@ class KilledRestore : public testing::Test {
     return store_test::fresh_zookeeper(store_test::shared_zookeeper());
   }
 
-  // Killed when it has made its request of this number, which is carried out or not; false if it
-  // ends before, with all its work done.
+  // Kills the command after its request with this number, which is carried out or not. False if the
+  // command ends before, with all its work done.
   bool restores_and_is_killed(const ZooKeeperOptions& at, int request, bool is_carried_out) {
     const ZooKeeperProxy proxy(
         at.servers,
@@ -84,7 +84,7 @@ TEST_F(KilledRestore, LeavesTheWholeRegistryOrNone) {
   size_t whole = 0;
   for (const ZooKeeperOptions& place : places) {
     const ZooKeeperRegistry registry(place);
-    // As an operator who looks finds it, and as the next master does.
+    // As an operator's read finds it, and as the next master does.
     const Result<RegistrySnapshot> found = registry.read();
     if (!found) {
       EXPECT_EQ(found.error().code(), ErrorCode::kNotFound) << found.error();

@@ -1,4 +1,4 @@
-// The store whose disk the simulator holds.
+// The store whose disk the simulator controls.
 
 #include "store/memory_store.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 using store_test::put;
 
-// A master on `disk`, leading.
+// The leading master on `disk`.
 struct Master {
   explicit Master(std::shared_ptr<MemoryDisk> disk) : store(std::move(disk)) {
     EXPECT_TRUE(store.begin_epoch());

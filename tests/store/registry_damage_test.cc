@@ -1,5 +1,5 @@
-// A registry whose files are damaged, put back from a copy, or gone: either all that was
-// acknowledged is there, or it is refused, with what is wrong and what to do.
+// A registry whose files are damaged, restored from a copy, or missing: either all acknowledged
+// data is there, or it is refused, with the problem and its solution.
 
 #include <algorithm>
 #include <filesystem>
@@ -81,7 +81,7 @@ void write_history(Registry& registry) {
   }
 }
 
-// Flips one bit of one file, or cuts the file there.
+// Flips one bit of a file, or cuts the file there.
 std::string damage(const std::string& path, Prng& random) {
   const bool is_log = random.chance(2, 3);
   const std::string name = kFiles[is_log ? 1 : 0];
@@ -103,7 +103,7 @@ TEST(RegistryDamage, AllThatWasAcknowledgedIsThereOrItIsRefused) {
     Registry first(source);
     write_history(first);
     std::optional<Registry> second;
-    if (!is_in_log) {  // What the first life wrote is in the database by now.
+    if (!is_in_log) {  // by now the first run's records are in the database
       const std::string moved = directory / "moved";
       copy_registry(source, moved);
       second.emplace(moved);
@@ -130,7 +130,7 @@ TEST(RegistryDamage, AllThatWasAcknowledgedIsThereOrItIsRefused) {
   EXPECT_GT(refused, 20);
 }
 
-// A disk that lost one write, of a page in which every row was whole before, too.
+// A disk that lost one write, of a page whose old content was valid too.
 TEST(RegistryDamage, APageFromBeforeIsFound) {
   constexpr size_t kPage = 4'096;
   const TemporaryDirectory directory;
@@ -226,7 +226,7 @@ TEST(RegistryDamage, AnOlderCopyIsRefusedAndGoneOnFromByAFlagWithALaterEpoch) {
   EXPECT_EQ(later.epoch(), LeaderEpoch(4));
 }
 
-// An empty registry would be epoch 1 again, and all that agents run would be unknown to it.
+// An empty registry would start with epoch 1 again, and would not know the agents' tasks.
 TEST(RegistryDamage, ADatabaseThatIsGoneIsNoNewCluster) {
   const TemporaryDirectory directory;
   {
@@ -257,7 +257,7 @@ TEST(RegistryDamage, ASealThatSaysNothingIsRefused) {
   EXPECT_NE(taken.remark().find("without \"registry.seal\""), std::string::npos) << taken.remark();
 }
 
-// A loss of power may have emptied it, and the registry may be one of before.
+// A power failure may have emptied the seal, and the registry may be an old one.
 TEST(RegistryDamage, AnEmptySealIsGoneOnFromByAFlagInAnEpochFarAbove) {
   const TemporaryDirectory directory;
   {
@@ -281,7 +281,7 @@ TEST(RegistryDamage, AnEmptySealIsGoneOnFromByAFlagInAnEpochFarAbove) {
   EXPECT_EQ(later.epoch(), LeaderEpoch(1'000'003));
 }
 
-// All of the registry is gone, and only the master's other files say that there was one.
+// All of the registry is missing, and only the master's other files show that there was one.
 TEST(RegistryDamage, ARegistryThatIsGoneIsNoNewOneWhereAMasterHasBeen) {
   for (const bool is_empty : {false, true}) {
     const TemporaryDirectory directory;
@@ -293,7 +293,7 @@ TEST(RegistryDamage, ARegistryThatIsGoneIsNoNewOneWhereAMasterHasBeen) {
     EXPECT_NE(refused.error()->message().find("'events', 'master_id' beside it say"),
               std::string::npos)
         << *refused.error();
-    // A master that was to be started with --zk would be refused by it.
+    // A new file would prevent a later start with --zk.
     EXPECT_EQ(fs::exists(directory / "registry.db"), is_empty);
     RegistryFileOptions accepts = options;
     accepts.accepts_older = true;
@@ -303,7 +303,7 @@ TEST(RegistryDamage, ARegistryThatIsGoneIsNoNewOneWhereAMasterHasBeen) {
   }
 }
 
-// Database and seal were put back together: only the event log knows better.
+// Database and seal were restored together: only the event log shows that they are old.
 TEST(RegistryDamage, ARegistryBeforeTheEpochOfTheEventsIsRefused) {
   const TemporaryDirectory directory;
   { Registry registry(directory.path()); }
@@ -321,7 +321,7 @@ TEST(RegistryDamage, ARegistryBeforeTheEpochOfTheEventsIsRefused) {
   EXPECT_EQ(accepted.epoch(), LeaderEpoch(4));
 }
 
-// A kill at any moment of a first start leaves what the next one takes.
+// A kill at any time of a first start leaves files that the next start accepts.
 TEST(RegistryDamage, AFirstStartThatWasKilledLeavesNoSealWithoutALine) {
   const TemporaryDirectory directory;
   { ASSERT_TRUE(RegistryFile::open(directory.path())); }
@@ -332,7 +332,7 @@ TEST(RegistryDamage, AFirstStartThatWasKilledLeavesNoSealWithoutALine) {
   EXPECT_EQ(next.epoch(), LeaderEpoch(1));
 }
 
-// A master of the version before reads one line only.
+// A master of the previous version reads only one line.
 TEST(RegistryDamage, ASealThatWasClosedHasOneLineAndSaysTheSame) {
   for (int commits = 0; commits < 3; ++commits) {
     const TemporaryDirectory directory;

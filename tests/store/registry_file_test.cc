@@ -28,7 +28,7 @@ StoreRecord row(const std::string& key, const std::string& value) {
   return {.table = "roles", .key = key, .value = value};
 }
 
-// One life of a master: it writes rows, and ends.
+// One run of a master: it writes rows, and ends.
 int64_t write_life(const std::string& directory, const Records& rows) {
   const std::shared_ptr<RegistryFile> file = RegistryFile::open(directory).value();
   const int64_t epoch = file->raise_epoch().value();
@@ -47,7 +47,7 @@ TEST(RegistryFile, IsReadAndDumpedWhileAMasterWritesIt) {
   const std::string directory = home / "m";
   const std::shared_ptr<RegistryFile> master = RegistryFile::open(directory).value();
   const int64_t epoch = master->raise_epoch().value();
-  // Two rows that are always equal, so that half a commit would show.
+  // Two rows that are always equal, so that a partial commit would be visible.
   constexpr int kCommits = 300;
   std::thread writer([&] {
     for (int i = 0; i < kCommits; ++i) {
@@ -92,7 +92,7 @@ TEST(RegistryFile, ADumpIsForItsOwnerAndReplacesNoFile) {
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), ErrorCode::kAlreadyExists);
   EXPECT_EQ(store_test::read_file(file), before);
-  // The rest of an interrupted dump is not in the way.
+  // The rest of an interrupted dump does not prevent a new one.
   store_test::write_file(home / "second.unfinished", "half");
   EXPECT_TRUE(dump(home / "m", home / "second"));
   EXPECT_FALSE(fs::exists(home / "second.unfinished"));
@@ -198,7 +198,7 @@ TEST(RegistryFile, AnEpochIsSetForTheNextMasterAndTheRowsStay) {
   const std::shared_ptr<RegistryFile> next = RegistryFile::open(home / "m").value();
   EXPECT_EQ(next->raise_epoch().value(), epoch + 41);
   EXPECT_EQ(next->load().value(), Records{row("a", "1")});
-  // An epoch can be set in an empty directory, too, after a registry was lost.
+  // An epoch can also be set in an empty directory, after a registry was lost.
   ASSERT_TRUE(RegistryFile::open(home / "empty").value()->set_epoch(7));
   EXPECT_EQ(write_life(home / "empty", {}), 8);
 }

@@ -1,4 +1,4 @@
-// The registry on a real file: what other processes, full disks and damage do to it.
+// The registry on a real file: effects of other processes, full disks and damage.
 
 #include "store/sqlite_store.h"
 
@@ -22,7 +22,7 @@ using store_test::put;
 using store_test::TemporaryDirectory;
 using store_test::Worker;
 
-// Another process that writes to the database.
+// Writes to the database like another process.
 void execute(const std::string& directory, const char* sql) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open((directory + "/registry.db").c_str(), &db), SQLITE_OK);
@@ -48,7 +48,8 @@ TEST(SqliteStore, BatchesThatArriveWhileTheDiskIsBusyShareOneFlush) {
   for (int i = 0; i < 100; ++i) {
     store->append({put("role", std::to_string(i), "1")}, answers.next());
   }
-  EXPECT_EQ(worker.run(), 2);  // One for the first batch, one for the 99 that came meanwhile.
+  // one commit for the first batch, one for the 99 that arrived meanwhile
+  EXPECT_EQ(worker.run(), 2);
   EXPECT_EQ(answers.codes, std::vector<std::optional<ErrorCode>>(100));
 }
 
@@ -129,9 +130,8 @@ TEST(DirectoryLock, IsHeldByAnotherProcessUntilThatProcessEnds) {
   for (const int fd : {to_child[0], from_child[0], from_child[1]}) ::close(fd);
 }
 
-// A kill storm found this: an agent was killed while it started an executor, and the child held the
-// lock for a moment. The agent was started again at once, and failed because its directory was in
-// use.
+// Found by a kill storm: an agent was killed while it started an executor, and the child held the
+// lock for a moment. The restarted agent failed because its directory was in use.
 TEST(DirectoryLock, WaitsForTheChildThatAKilledHolderWasAboutToStart) {
   TemporaryDirectory directory;
   const pid_t holder = ::fork();
@@ -139,7 +139,7 @@ TEST(DirectoryLock, WaitsForTheChildThatAKilledHolderWasAboutToStart) {
   if (holder == 0) {
     const Result<DirectoryLock> lock = DirectoryLock::take(directory.path());
     if (!lock) ::_exit(1);
-    if (::fork() == 0) ::poll(nullptr, 0, 200);  // the child takes a moment
+    if (::fork() == 0) ::poll(nullptr, 0, 200);  // the child holds it for a moment
     ::_exit(0);
   }
   int status = 0;
@@ -171,7 +171,7 @@ TEST(SqliteStore, ALeaderThatWasDeposedIsFencedInTheSameTransaction) {
   store->append({put("role", "in time", "1")}, answers.next());
   worker.run();
 
-  execute(directory.path(), "UPDATE leader SET epoch = epoch + 1");  // A restore does this.
+  execute(directory.path(), "UPDATE leader SET epoch = epoch + 1");  // as a restore does
   store->append({put("role", "too late", "1")}, answers.next());
   worker.run();
   store->append({put("role", "later still", "1")}, answers.next());
@@ -182,7 +182,7 @@ TEST(SqliteStore, ALeaderThatWasDeposedIsFencedInTheSameTransaction) {
   EXPECT_EQ(store->load().value(), (std::vector<StoreRecord>{put("role", "in time", "1")}));
 }
 
-TEST(SqliteStore, AFullDiskFailsTheBatchAndEverythingAfterItButKeepsWhatWasThere) {
+TEST(SqliteStore, FullDiskFailsTheBatchAndLaterOnesButKeepsOlderData) {
   TemporaryDirectory directory;
   Worker worker;
   Answers answers;

@@ -1,4 +1,4 @@
-// What every store promises, told once and run on each engine.
+// The contract of every store, run on each engine.
 
 #include <memory>
 #include <numeric>
@@ -20,13 +20,13 @@ namespace {
 using store_test::erase;
 using store_test::put;
 
-// What a master learns when it is elected.
+// What a master gets at its election.
 struct Gained {
   LeaderEpoch epoch = {};
   std::vector<StoreRecord> rows = {};
 };
 
-// One disk, and the masters that come and go on it.
+// One disk, and successive masters on it.
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -34,7 +34,7 @@ class Disk {
   virtual std::unique_ptr<Leadership> open() = 0;
   // Lets time pass until `condition` holds.
   virtual void run_until(const std::function<bool()>& condition) = 0;
-  // Another master begins an epoch beside the one that leads.
+  // Another master begins an epoch while one leads.
   virtual void begin_later_epoch() = 0;
 };
 
@@ -58,7 +58,7 @@ class InMemory final : public Disk {
 class InSqlite final : public Disk {
  public:
   std::unique_ptr<Leadership> open() override {
-    worker_.run();  // A commit that the master before had under way keeps the directory until then.
+    worker_.run();  // a commit in progress of the previous master holds the directory until then
     return std::make_unique<ElectedAtOnce>(
         SqliteStore::open(directory_.path(), worker_.run_off_loop()).value());
   }
@@ -109,7 +109,7 @@ class StoreContract : public testing::TestWithParam<std::string> {
     if (GetParam() == "zookeeper") disk_ = std::make_unique<InZooKeeper>();
   }
 
-  // A new master on the same disk, once the one before is gone.
+  // Starts a new master on the same disk, after the old one has ended.
   void start() {
     leadership_.reset();
     leadership_ = disk_->open();
@@ -129,12 +129,12 @@ class StoreContract : public testing::TestWithParam<std::string> {
       ++acknowledged_;
     });
   }
-  // Lets everything that was appended reach the disk, and its callers hear of it.
+  // Runs until all appended batches are on the disk and acknowledged.
   void settle() {
     disk_->run_until([this] { return leadership_ == nullptr || store().pending() == 0; });
   }
   LeaderEpoch epoch() const { return gained_->epoch; }
-  // As the master that was started last has found them.
+  // The rows that the last started master found.
   const std::vector<StoreRecord>& rows() const { return gained_->rows; }
 
   std::unique_ptr<Disk> disk_;
@@ -264,7 +264,7 @@ TEST_P(StoreContract, ADeposedLeaderWritesNothing) {
   EXPECT_EQ(rows(), (std::vector<StoreRecord>{put("role", "a", "1")}));
 }
 
-// Each value fits one transaction of every engine, or does not, by itself or with its batch.
+// Each value fits into one transaction of every engine, or it does not, alone or with its batch.
 TEST_P(StoreContract, LargeValuesAndLargeBatchesAreWrittenAsAWhole) {
   constexpr size_t kHalf = size_t{512} << 10;
   std::vector<StoreRecord> all;
@@ -300,7 +300,7 @@ TEST_P(StoreContract, ThousandsOfRowsComeBackInOrder) {
     batch.push_back(put("agent", "agent-" + std::to_string(number), std::string(400, 'r')));
   }
   append(batch);                      // one batch of more than a megabyte
-  for (const int number : numbers) {  // and many that share transactions
+  for (const int number : numbers) {  // and many batches that share transactions
     append({put("task", "task-" + std::to_string(number), std::to_string(number))});
   }
   settle();

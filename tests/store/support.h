@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of the stores share: a directory of their own, a disk that fills up, and a worker
-// that works when it is told to.
+// Common code of the store tests: a directory, a disk that fills up, and a worker that runs on
+// request.
 
 #include <csignal>
 #include <deque>
@@ -22,8 +22,8 @@ namespace proffer::store_test {
 
 using test::TemporaryDirectory;
 
-// While it lives, no file of this process grows beyond `bytes`: a full disk for who writes. The
-// signal stays ignored: a thread may be about to get it.
+// During its lifetime, no file of this process grows beyond `bytes`: writers see a full disk. The
+// signal stays ignored afterwards: a thread may be about to receive it.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {
@@ -41,7 +41,7 @@ class FullDisk {
   rlimit before_ = {};
 };
 
-// A worker and a loop in one: what was given to it waits until run().
+// A worker and a loop in one: its work waits until run().
 class Worker {
  public:
   RunOffLoop run_off_loop() {
@@ -49,7 +49,7 @@ class Worker {
       waiting_.emplace_back(std::move(work), std::move(done));
     };
   }
-  // One piece of work, as the worker thread and then the loop would do it. False if there is none.
+  // Does one piece of work, as the worker thread and then the loop would. False if there is none.
   bool run_one() {
     if (waiting_.empty()) return false;
     auto [work, done] = std::move(waiting_.front());
@@ -58,7 +58,7 @@ class Worker {
     done();
     return true;
   }
-  // Until nothing waits. Returns how many pieces of work there were.
+  // Runs until no work waits. Returns the number of pieces.
   int run() {
     int count = 0;
     while (run_one()) ++count;

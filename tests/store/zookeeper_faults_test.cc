@@ -1,5 +1,5 @@
-// Each request of a leader's life fails once, in each way: what was acknowledged is there, nothing
-// is there twice or by half, and the leader goes on or says why it does not.
+// Each request of a leader fails once, in each way: acknowledged writes are there, no write is
+// there twice or partially, and the leader continues or reports why not.
 
 #include <map>
 #include <memory>
@@ -22,8 +22,8 @@ using test::ZooKeeperFault;
 using test::ZooKeeperProxy;
 using Kind = ZooKeeperFault::Kind;
 
-// A leader's life over a proxy: three batches, the last one larger than a transaction. Then its
-// successor's, which asks the server itself.
+// A leader whose requests pass a proxy: three batches, the last one larger than a transaction. Then
+// its successor, which connects to the server directly.
 class Life {
  public:
   Life(Loop& loop, Duration session_timeout, ZooKeeperFault fault, int number)
@@ -43,7 +43,7 @@ class Life {
 
   bool is_over() const { return lost_ || acknowledged_ == batches_.size(); }
 
-  // The leader ends, and the next is elected and writes.
+  // The leader ends, and the next one is elected and writes.
   void succeed() {
     leader_.reset();
     leader_ = std::make_unique<ZooKeeperLeadership>(loop_, options_, store_test::next_writer());
@@ -61,7 +61,7 @@ class Life {
   }
   bool has_succeeded() const { return has_written_; }
 
-  // What `count` batches make.
+  // The expected rows after `count` batches.
   std::vector<StoreRecord> after(size_t count) const {
     std::map<std::pair<std::string, std::string>, StoreRecord> rows;
     for (size_t i = 0; i < count; ++i) {
@@ -78,7 +78,8 @@ class Life {
     return all;
   }
 
-  // What was acknowledged is there. A batch whose answer was lost is there as a whole or not.
+  // Acknowledged batches are there. A batch whose answer was lost is there completely or not at
+  // all.
   bool has_found_what_was_acknowledged() const {
     return found_ == after(acknowledged_) ||
            (acknowledged_ < batches_.size() && found_ == after(acknowledged_ + 1));
@@ -117,7 +118,7 @@ class Life {
 
 using Lives = std::vector<std::unique_ptr<Life>>;
 
-// A life for each request, in which that one fails. All at the same time.
+// One run for each request that fails. All run at the same time.
 Lives each_request_fails(Loop& loop, Duration session_timeout, ZooKeeperFault fault) {
   const auto all = [](const Lives& lives, bool (Life::*holds)() const) {
     for (const auto& life : lives) {
@@ -129,7 +130,7 @@ Lives each_request_fails(Loop& loop, Duration session_timeout, ZooKeeperFault fa
   lives.push_back(std::make_unique<Life>(loop, seconds(60), ZooKeeperFault{}, 0));
   run_until(loop, [&] { return all(lives, &Life::is_over); });
   const int requests = lives[0]->requests();
-  EXPECT_GE(requests, 18);  // The election, three batches and a journal.
+  EXPECT_GE(requests, 18);  // the election, three batches and a journal
   for (int number = 1; number <= requests; ++number) {
     lives.push_back(std::make_unique<Life>(loop, session_timeout, fault, number));
   }
@@ -156,8 +157,8 @@ TEST_P(EachRequest, WhoseConnectionIsLostIsMadeOnceAndTheLeaderGoesOn) {
   }
 }
 
-// The client gives up the connection after two thirds of the session timeout, and the session is
-// kept by the next connection if the machine is not slow.
+// The client gives the connection up after two thirds of the session timeout; on a fast machine,
+// the next connection keeps the session.
 TEST_P(EachRequest, ThatIsNotAnsweredInTimeIsMadeOnceOrTheLeadIsLost) {
   const Lives lives = each_request_fails(loop_, milliseconds(1'500) * test::slowdown(),
                                          {.kind = Kind::kSilence, .is_carried_out = GetParam()});
@@ -171,8 +172,8 @@ TEST_P(EachRequest, ThatIsNotAnsweredInTimeIsMadeOnceOrTheLeadIsLost) {
   }
 }
 
-// A leader ends, and says why. A master that does not lead yet begins another session.
-TEST_P(EachRequest, InWhichTheSessionExpiresEndsTheLeadAndLosesNothingThatWasAcknowledged) {
+// A leader ends with the reason. A master that does not lead yet starts another session.
+TEST_P(EachRequest, ExpiredSessionEndsTheLeadAndLosesNoAcknowledgedWrite) {
   const Duration timeout = milliseconds(500);
   const Lives lives = each_request_fails(
       loop_, timeout,

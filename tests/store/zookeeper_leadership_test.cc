@@ -1,4 +1,4 @@
-// The election and what ends it, with a real server that is stopped and started.
+// The election and the end of a lead, with a real server that is stopped and started.
 
 #include "store/zookeeper_leadership.h"
 
@@ -20,7 +20,7 @@ using Kind = ZooKeeperSession::Write::Kind;
 
 class Election : public testing::Test {
  protected:
-  // One master, and what it has heard.
+  // One master and its callbacks.
   struct Master {
     std::unique_ptr<Leadership> leadership = {};
     LeaderEpoch epoch = {};
@@ -48,7 +48,7 @@ class Election : public testing::Test {
   }
   std::unique_ptr<Master> start(const std::string& address) { return start(address, options_); }
   void until(const std::function<bool()>& condition) { store_test::run_until(loop_, condition); }
-  // Writes nodes as no master does.
+  // Writes nodes that no master would write.
   void write(std::vector<ZooKeeperSession::Write> writes) {
     ZooKeeperSession session(loop_, options_, {});
     std::optional<ZooKeeperSession::Status> status;
@@ -99,7 +99,8 @@ TEST_F(Election, ABatchThatALeaderDidNotBringToItsEndIsBroughtThereByTheNext) {
       [&](Result<void> done) { is_written = static_cast<bool>(done); });
   until([&] { return is_written; });
   first.reset();
-  // As left by a leader that was killed after the journal was whole, and after its first rows.
+  // As left by a leader that was killed after the journal was complete and the first rows were
+  // written.
   const std::string large(size_t{900} << 10, 'x');
   const std::string bytes =
       to_journal({{.table = "role", .key = "old"}, put("kv", "large", large)});
@@ -147,7 +148,7 @@ TEST_F(Election, NodesThatNoMasterWroteAreNamedAndNotUsed) {
   EXPECT_THAT(second->lost->message(), HasSubstr("'eng'"));
 }
 
-// With a server that can be stopped.
+// An election on a server that can be stopped.
 class Interrupted : public Election {
  protected:
   Interrupted() { options_ = store_test::fresh_zookeeper(server_); }
@@ -165,7 +166,7 @@ TEST_F(Interrupted, WhatWasUnderWayGoesOnAfterALostConnectionAndIsWrittenOnce) {
         [&](const Result<void>& done) { acknowledged += done ? 1 : 1'000; });
   };
   for (int i = 0; i < 20; ++i) append(i);
-  until([&] { return acknowledged >= 1; });  // The next transaction is under way.
+  until([&] { return acknowledged >= 1; });  // the next transaction is in progress
   for (int i = 20; i < 40; ++i) append(i);
   server_.kill();
   for (int i = 40; i < 60; ++i) append(i);
@@ -193,8 +194,8 @@ TEST_F(Interrupted, ALeaderStopsServingBeforeItsSessionCanHaveExpired) {
   EXPECT_THAT(master->lost->hint(), HasSubstr("restart this master"));
 }
 
-// A server that has lost the others answers what it is asked to read for some seconds, and does not
-// know that they let the session expire.
+// A server that has lost the others answers reads for some seconds, and does not know that they let
+// the session expire.
 TEST_F(Election, ALeaderWhoseServerHasLostTheOthersStopsServing) {
   test::ZooKeeperEnsemble ensemble;
   test::ZooKeeperServer& server = ensemble.follower();

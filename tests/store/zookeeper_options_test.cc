@@ -1,4 +1,4 @@
-// What --zk and its secret may be.
+// Valid values of --zk and of its secret.
 
 #include "store/zookeeper_options.h"
 

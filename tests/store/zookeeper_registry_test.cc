@@ -1,5 +1,5 @@
-// What `proffer registry` does with a registry in ZooKeeper, with a real server: it reads what one
-// commit left, also while a leader writes, and changes it only when none leads.
+// `proffer registry` with a registry in ZooKeeper and a real server: it reads the result of a
+// single commit, also while a leader writes, and makes changes only when no master leads.
 
 #include "store/zookeeper_registry.h"
 
@@ -24,7 +24,7 @@ using Batch = std::vector<StoreRecord>;
 
 class RegistryInZooKeeper : public testing::Test {
  protected:
-  // Leads until the loop has nothing to do any more.
+  // Leads until the loop has no more work.
   void lead(const std::function<void(Store&, std::function<void()> done)>& work) {
     Loop loop;
     ZooKeeperLeadership leader(loop, options_, store_test::next_writer());
@@ -50,7 +50,7 @@ class RegistryInZooKeeper : public testing::Test {
   void look() {
     lead([](Store&, const std::function<void()>& done) { done(); });
   }
-  // `count` commits, one after the other, of two rows with one value.
+  // `count` commits in sequence, each of two rows with equal values.
   static void write_pairs(Store& store, int count, const std::function<void()>& done, int i = 1) {
     if (i > count) return done();
     store.append(
@@ -63,7 +63,7 @@ class RegistryInZooKeeper : public testing::Test {
 
   ZooKeeperOptions options_ = store_test::fresh_zookeeper(store_test::shared_zookeeper());
   ZooKeeperRegistry registry_{options_};
-  int64_t epoch_ = 0;  // of the latest leader, and what it found
+  int64_t epoch_ = 0;  // the latest leader's epoch, and the rows that it found
   Batch rows_;
 };
 
@@ -109,7 +109,7 @@ TEST_F(RegistryInZooKeeper, OutOfReachIsSaidWhenThePatienceIsOver) {
   }
 }
 
-// Rows that are larger than a transaction, into a path that nobody has used.
+// Rows that are larger than a transaction, at an unused path.
 TEST_F(RegistryInZooKeeper, TakesAllRowsOrNoneAndTheNextLeaderIsAboveTheEpoch) {
   Batch rows;
   for (int i = 0; i < 40; ++i) rows.push_back(put("kv", text(100 + i), std::string(50'000, 'x')));
@@ -120,7 +120,7 @@ TEST_F(RegistryInZooKeeper, TakesAllRowsOrNoneAndTheNextLeaderIsAboveTheEpoch) {
   look();
   EXPECT_EQ(epoch_, 1'000'001);
   EXPECT_EQ(rows_, rows);
-  // A lower one does not take it back.
+  // A lower epoch has no effect.
   ASSERT_TRUE(registry_.change(7, answer(Batch{{.table = "kv", .key = "100"}})));
   look();
   EXPECT_EQ(epoch_, 1'000'003);
@@ -154,7 +154,7 @@ TEST_F(RegistryInZooKeeper, IsReadAndNotChangedWhileAMasterLeads) {
   });
 }
 
-// Such a command leads without a place of its own.
+// Such a command leads without an address of its own.
 TEST_F(RegistryInZooKeeper, IsNotChangedWhileAnotherCommandChangesIt) {
   Loop loop;
   ZooKeeperLeadership other(loop, options_, store_test::next_writer());

@@ -1,4 +1,4 @@
-// How rows become nodes, without a server.
+// The conversion of rows to nodes, without a server.
 
 #include "store/zookeeper_rows.h"
 
@@ -72,8 +72,8 @@ TEST(ZooKeeperJournal, ABatchComesBackAndAPartOfItDoesNot) {
   EXPECT_EQ(parse_journal(bytes), batch);
   for (size_t size = 1; size < bytes.size(); ++size) {
     const auto part = parse_journal(std::string_view(bytes).substr(0, size));
-    // What ends between two records is a shorter batch: the journal's last node says that it is
-    // whole.
+    // A cut between two records gives a shorter batch: only the journal's last node shows that it
+    // is complete.
     EXPECT_TRUE(!part || part->size() < batch.size());
   }
 }

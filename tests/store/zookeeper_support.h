@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of the ZooKeeper store share: one server for all of them, a path for each, and a
-// loop that runs until something holds.
+// Common code of the ZooKeeper store tests: one server for all, a path for each test, and a loop
+// that runs until a condition holds.
 
 #include <functional>
 #include <string>
@@ -14,13 +14,13 @@
 
 namespace proffer::store_test {
 
-// Ends with the program.
+// The server ends with the program.
 inline test::ZooKeeperServer& shared_zookeeper() {
   static test::ZooKeeperServer server;
   return server;
 }
 
-// With a path that no other test has.
+// Uses a path that no other test has.
 inline ZooKeeperOptions fresh_zookeeper(const test::ZooKeeperServer& server) {
   static int paths = 0;
   return {.servers = server.address(),

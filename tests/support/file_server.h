@@ -1,7 +1,7 @@
 #pragma once
 
-// An HTTP server of files on a free port of loopback, which can be told to answer badly. One answer
-// for each connection.
+// An HTTP server of files on a free loopback port, whose answers can be made wrong. One answer per
+// connection.
 
 #include <atomic>
 #include <cstdio>
@@ -25,16 +25,16 @@ namespace proffer::test_support {
 
 struct FileRequest {
   std::string path = {};
-  std::string head = {};  // all of it
-  int64_t from = 0;       // of a Range; 0 without
+  std::string head = {};  // the whole request head
+  int64_t from = 0;       // the begin of a Range; 0 without
   std::string if_range = {};
 };
 
 struct FileAnswer {
   int status = 200;
-  std::string headers = {};  // each line with its end
+  std::string headers = {};  // each line with its line end
   std::string body = {};
-  size_t length = 0;  // said to follow; 0: what the body has
+  size_t length = 0;  // the stated length; 0: that of the body
 };
 
 class FileServer {
@@ -64,7 +64,7 @@ class FileServer {
   FileServer& operator=(const FileServer&) = delete;
 
   std::string url(std::string_view path) const { return text("http://127.0.0.1:", port_, path); }
-  // So far.
+  // All requests so far.
   std::vector<FileRequest> requests() const {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -121,7 +121,7 @@ class FileServer {
       sent += static_cast<size_t>(more);
     }
     shutdown(peer, SHUT_WR);
-    // Until the other end has read it: a reset would take bytes with it.
+    // Wait until the client has read it: a reset would drop bytes.
     char rest[256];
     while (recv(peer, rest, sizeof rest, 0) > 0) {
     }
@@ -133,7 +133,7 @@ class FileServer {
   std::atomic<bool> is_over_ = false;
   mutable std::mutex mutex_;
   std::vector<FileRequest> requests_;
-  std::vector<std::thread> answers_;  // of thread_ only, until it has ended
+  std::vector<std::thread> answers_;  // used only by thread_ until it has ended
   std::thread thread_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The warnings and errors of the log while it lives, as messages alone.
+// Collects the messages of logged warnings and errors during its lifetime.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ class LogLines : public google::LogSink {
   }
   ~LogLines() override {
     google::RemoveLogSink(this);
-    FLAGS_minloglevel = google::GLOG_ERROR;  // as tests/support/main.cc has it
+    FLAGS_minloglevel = google::GLOG_ERROR;  // as in tests/support/main.cc
   }
   void send(google::LogSeverity, const char*, const char*, int, const google::LogMessageTime&,
             const char* message, size_t length) override {

@@ -4,7 +4,7 @@
 
 namespace proffer::test {
 
-// Whether tests may take as long as they like: ./test --long, at night.
+// Whether tests may take a long time: ./test --long, at night.
 inline bool is_long() { return std::getenv("PROFFER_LONG") != nullptr; }
 
 }  // namespace proffer::test

@@ -1,6 +1,6 @@
-// The main of every test binary: glog to standard error, then GoogleTest. A case that hangs ends
-// its binary and is named, long before the time of the whole binary is up; so does a set-up or an
-// end of a suite.
+// The main of every test binary: glog to standard error, then GoogleTest. If a test case, or the
+// set-up or end of a suite, hangs, the binary is killed and the case is named, long before the
+// timeout of the whole binary.
 
 #include <csignal>
 #include <cstdlib>
@@ -15,21 +15,21 @@
 
 namespace {
 
-// Many times as long as the longest case of ./test, on a slow machine, under sanitizers.
+// Many times the duration of the longest case of ./test on a slow machine with sanitizers.
 constexpr long kSecondsOfACase = 400;
 
-std::string told;  // the handler writes it; made before the timer is set
+std::string told;  // for the signal handler; set before the timer
 
 void ends_the_binary(int) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, told.data(), told.size());
   abort();
 }
 
-// By a timer of its own: a test may use that of alarm() and setitimer().
+// Uses its own timer: a test may use that of alarm() and setitimer().
 class EndsWhatHangs : public testing::EmptyTestEventListener {
  public:
   explicit EndsWhatHangs(long seconds) : seconds_(seconds) {
-    // Nothing else of ours or of a library uses it, and tests catch the common ones.
+    // No other code uses this signal, and tests catch the common ones.
     const int number = SIGRTMAX - 1;
     std::signal(number, ends_the_binary);
     sigevent event = {};
@@ -78,8 +78,8 @@ int main(int argc, char** argv) {
   FLAGS_minloglevel = google::GLOG_ERROR;
   google::InitGoogleLogging(argv[0]);
   testing::InitGoogleTest(&argc, argv);
-  if (!proffer::test::is_long()) {  // long forms take as long as they take
-    // Its own test does not wait so long.
+  if (!proffer::test::is_long()) {  // long tests have no limit
+    // The test of this code uses a shorter time.
     const char* const given = getenv("PROFFER_SECONDS_OF_A_CASE");
     const long seconds = given == nullptr ? 0 : std::atol(given);
     testing::UnitTest::GetInstance()->listeners().Append(

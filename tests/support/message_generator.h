@@ -1,7 +1,7 @@
 #pragma once
 
-// Messages and records at random, within every bound: what a peer may send. Each alternative by its
-// index, so that tests can go through all of them. Equal seeds give equal messages.
+// Random messages and records within all bounds, as a peer may send them. Each alternative can be
+// selected by its index, so that tests can cover all. Equal seeds give equal messages.
 
 #include <array>
 #include <limits>
@@ -35,7 +35,7 @@ class MessageGenerator {
   CheckpointRecord record(size_t index) { return make_variant<CheckpointRecord>(index); }
   HistoryRecord history(size_t index) { return make_variant<HistoryRecord>(index); }
 
-  // A name of 1 to 128 bytes, mostly short.
+  // A name of 1 to 128 bytes, usually short.
   std::string name() {
     static constexpr std::string_view kLetters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -56,13 +56,13 @@ class MessageGenerator {
     return out;
   }
   ClusterId cluster() { return flip() ? ClusterId(secret()) : ClusterId(); }
-  // Any bytes, mostly few, seldom `size_max` of them.
+  // Arbitrary bytes, usually few, rarely `size_max`.
   std::string bytes(size_t size_max) {
     std::string out(size(30, size_max), '\0');
     for (char& c : out) c = static_cast<char>(prng_.below(256));
     return out;
   }
-  // Bytes without control characters, of at least one byte.
+  // At least one byte, without control characters.
   std::string plain(size_t size_max) {
     std::string out(1 + size(20, size_max - 1), 'x');
     for (char& c : out) c = static_cast<char>(prng_.between('.', '~'));
@@ -364,7 +364,7 @@ class MessageGenerator {
  private:
   bool rarely() { return prng_.chance(1, 50); }
   bool flip() { return prng_.chance(1, 2); }
-  // Few, or seldom the most. Large ones are rarer still: a frame must hold them all.
+  // Usually few, rarely the maximum. Large ones are even rarer: a frame must hold all of them.
   size_t size(size_t few, size_t most) {
     if (prng_.chance(1, most > 1000 ? 400 : 100)) return most;
     return prng_.below(std::min(few, most) + 1);

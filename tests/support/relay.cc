@@ -15,7 +15,7 @@
 namespace proffer::test {
 namespace {
 
-// More than a client of ZooKeeper has under way; a connection that has more ends.
+// More pieces than a ZooKeeper client has in flight; a connection with more is closed.
 constexpr size_t kPiecesMax = 10'000;
 
 }  // namespace
@@ -73,7 +73,8 @@ void Relay::take() {
   std::erase_if(links_, [](const Link& link) { return link.is_closed; });
   Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // Nobody listens while the server is away; then this client is sent away.
+  // While the server is down, its port refuses connections; then this client's connection is closed
+  // too.
   if (::connect(server.get(), reinterpret_cast<const sockaddr*>(&server_), sizeof server_) != 0) {
     return;
   }
@@ -111,7 +112,7 @@ void Relay::pass_on() {
     }
     const auto wait_for = [&](const std::deque<Piece>& pieces, bool is_held) {
       if (pieces.empty() || is_held) return;
-      // What is due and could not be sent waits for a reader that is slow.
+      // Pieces that are due but could not be sent wait for a slow reader.
       const Time due = std::max(pieces.front().due, now + milliseconds(5));
       next = next ? std::min(*next, due) : due;
     };
@@ -121,7 +122,7 @@ void Relay::pass_on() {
   timer_->arm(next);
 }
 
-// False: the connection is broken.
+// False if the connection is broken.
 bool Relay::send_some(const Fd& to, std::deque<Piece>& pieces, Time now) {
   while (!pieces.empty() && pieces.front().due <= now) {
     std::string& bytes = pieces.front().bytes;
@@ -134,7 +135,7 @@ bool Relay::send_some(const Fd& to, std::deque<Piece>& pieces, Time now) {
   return true;
 }
 
-// It stays in the list, for a handler of it may be running.
+// It stays in the list, because one of its handlers may be running.
 void Relay::close(Link& link) {
   link.from_client.reset();
   link.from_server.reset();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Stands between a master and its ZooKeeper server, where a real cluster has stunnel: passes bytes
-// on, late, or not until later, or ends all connections. It has a thread of its own.
+// A relay between a master and its ZooKeeper server, in the place of stunnel in a real cluster. It
+// forwards bytes, delays or holds them, or closes all connections. It has its own thread.
 
 #include <deque>
 #include <list>
@@ -18,22 +18,22 @@ namespace proffer::test {
 
 class Relay {
  public:
-  // `server` is "127.0.0.1:PORT"; `listener` listens where clients come.
+  // `server` is "127.0.0.1:PORT"; `listener` is the socket for clients.
   Relay(const std::string& server, Fd listener);
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  // Where clients connect: "127.0.0.1:PORT".
+  // The address for clients: "127.0.0.1:PORT".
   std::string address() const;
 
-  // All of these: any thread.
-  // What comes from now on is passed on so much later.
+  // Any thread may call these functions.
+  // Delays bytes that arrive from now on.
   void delay(int millis);
-  // Bytes wait here until they are let go on, as packets that are lost are sent again: those to the
-  // server, those to the clients, or both.
+  // Holds bytes to the server, to the clients, or both, until they are released, like lost packets
+  // that are sent again.
   void hold(bool to_server, bool to_clients);
-  // Ends all connections.
+  // Closes all connections.
   void cut();
 
  private:
@@ -59,7 +59,7 @@ class Relay {
 
   sockaddr_in server_{};
   const Fd listener_;
-  // Of the thread.
+  // Used by the thread only.
   Loop* loop_ = nullptr;
   std::unique_ptr<Timer> timer_;
   Duration delay_ = {};

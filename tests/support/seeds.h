@@ -2,11 +2,11 @@
 
 // The seeds 1, 2, … with which a property is tested. For every property:
 //
-//   PROFFER_CASES=100000   this number instead of the one that the test names
+//   PROFFER_CASES=100000   this number instead of the test's own
 //   PROFFER_CASE=4711      only this seed
 //
-// A case takes some thirty times as long with sanitizers, so only a fiftieth of the named number
-// runs, and at least two: these runs look for memory errors, and other runs check the laws.
+// A case takes some thirty times as long with sanitizers, so only a fiftieth of the number runs,
+// and at least two: these runs look for memory errors, and other runs check the laws.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr bool kIsSanitized = true;
 inline constexpr bool kIsSanitized = false;
 #endif
 
-// The number of seeds of a simulator workload that is a test of its own. It finds each planted bug
+// The number of seeds of a simulator workload with its own test. It finds each planted bug
 // (tests/mutations/list.txt); the nightly run tries more.
 inline uint64_t seeds_of_a_workload() {
   if (kIsSanitized) return 3;
@@ -54,7 +54,7 @@ class Seeds {
   Iterator begin() const { return Iterator(first_); }
   Iterator end() const { return Iterator(last_ + 1); }
 
-  // Whether these are as many as the test names, so that the runs must have covered its subject.
+  // Whether at least the test's own number runs, so that its subject must have occurred.
   bool enough() const { return last_ - first_ + 1 >= usual_; }
   // Whether only one case was requested.
   static bool one_only() { return number_of("PROFFER_CASE", 0) > 0; }

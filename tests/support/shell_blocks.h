@@ -1,6 +1,6 @@
 #pragma once
 
-// The commands that a page of documentation shows.
+// The commands on a page of documentation.
 
 #include <string>
 #include <vector>
@@ -39,13 +39,13 @@ inline std::vector<std::string> commands_between(const std::string& text, const 
   return commands;
 }
 
-// A block of commands, whose first line is a comment that says where they are run.
+// A block of commands, whose first line is a comment with the place where they run.
 struct ShellBlock {
   std::string where;   // "On m1.example", without "# "
   std::string script;  // all other lines
 };
 
-// All ```sh blocks of a page; each must say where it is run.
+// All ```sh blocks of a page; each must name its place.
 inline std::vector<ShellBlock> shell_blocks(const std::string& page) {
   std::vector<ShellBlock> blocks;
   const std::string fence = "```sh\n";

@@ -10,7 +10,7 @@
 
 namespace proffer::test {
 
-// A directory of a test's own, which is removed with all that is in it.
+// A temporary directory, which is removed with its content.
 class TemporaryDirectory {
  public:
   explicit TemporaryDirectory(

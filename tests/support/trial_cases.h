@@ -1,7 +1,7 @@
 #pragma once
 
-// Workloads whose truth is known: each is simulated and recorded, another policy is tried on the
-// recording alone, and the workload is simulated once more with that policy.
+// Workloads with a known result: each is simulated and recorded, another policy is tried with the
+// recording alone, and then the workload is simulated with that policy.
 
 #include <map>
 #include <string>
@@ -22,7 +22,7 @@ struct TrialCase {
   std::string name = {};
   std::string change = {};
   std::string yaml = {};
-  std::optional<Duration> master_ends = {};  // and five seconds later another one leads
+  std::optional<Duration> master_ends = {};  // and another one leads five seconds later
   std::vector<std::pair<Duration, master::MasterEvent>> operations = {};
   uint64_t seed = 1;
 };
@@ -100,11 +100,11 @@ frameworks:
   };
 }
 
-// The run of a scenario, read and, for `recorder`, recorded.
+// The run of a scenario, parsed and, with `recorder`, recorded.
 struct TrialRun {
   Work work = {};
   Time zero = {};
-  std::vector<Duration> book_waits = {};  // by the truth, known or not
+  std::vector<Duration> book_waits = {};  // the true waits from the scenario's record
 };
 
 inline TrialRun run_case(const Scenario& scenario, const TrialCase& trial,
@@ -139,7 +139,7 @@ inline Scenario scenario_of(const TrialCase& trial) {
   return *std::move(scenario);
 }
 
-// What was recorded of it, read from the recording alone.
+// The recorded work, from the recording alone.
 inline Work recorded_work(const TrialCase& trial) {
   std::map<LeaderEpoch, std::vector<std::string>> lives;
   LifeRecorder recorder([&lives](LeaderEpoch leader, std::vector<std::string> records) {
@@ -160,10 +160,10 @@ inline Work recorded_work(const TrialCase& trial) {
 struct TrialOutcome {
   struct Role {
     Duration before = {};    // mean wait without the change
-    Duration truth = {};     // with it, in the workload itself
-    Duration forecast = {};  // by the recording
+    Duration truth = {};     // mean wait with the change, in a simulation of the workload
+    Duration forecast = {};  // mean wait with the change, from the recording
   };
-  std::map<RoleName, Role> roles = {};  // those that have tasks of their own
+  std::map<RoleName, Role> roles = {};  // roles with tasks of their own
   proto::PolicyTrial trial = {};
 };
 
@@ -193,7 +193,7 @@ inline TrialOutcome try_case(const TrialCase& trial) {
   return made;
 }
 
-// By how much the forecast is off, in thousandths of the truth.
+// The forecast's error in thousandths of the truth.
 inline int64_t off_thousandths(const TrialOutcome::Role& role) {
   const int64_t off = (role.forecast - role.truth).nanos();
   return (off < 0 ? -off : off) * 1'000 / std::max<int64_t>(role.truth.nanos(), 1);

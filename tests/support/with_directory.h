@@ -1,6 +1,6 @@
 #pragma once
 
-// A test that has a directory of its own, which is removed behind it.
+// A test fixture with a temporary directory, which is removed afterwards.
 
 #include <filesystem>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// ZeroMQ's own protocol, spoken by hand: for peers that do what libzmq would not.
+// ZeroMQ's wire protocol by hand, for peers that do things that libzmq would not.
 
 #include <cstdint>
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace proffer::test {
 
-// What a DEALER says before its first message: ZMTP 3.0 with the mechanism NULL. A ROUTER's answer
-// has as many bytes; libzmq closes a connection that says more before it has come.
+// The bytes that a DEALER sends before its first message: ZMTP 3.0 with the mechanism NULL. A
+// ROUTER's answer has the same length; libzmq closes a connection that sends more before that
+// answer.
 inline std::string zmtp_handshake() {
   std::string greeting = "\xff" + std::string(8, '\0') + "\x7f\x03" + std::string(1, '\0') + "NULL";
   greeting.resize(64, '\0');
@@ -20,7 +21,7 @@ inline std::string zmtp_handshake() {
 }
 inline constexpr size_t kZmtpHandshakeBytes = 64 + 2 + 41;
 
-// One message of one frame; `more`: a part, and further ones follow.
+// A message of one frame; with `more`, a part that others follow.
 inline std::string zmtp_frame(std::string_view frame, bool more = false) {
   constexpr char kMore = 1;
   constexpr char kLong = 2;

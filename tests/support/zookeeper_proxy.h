@@ -1,7 +1,7 @@
 #pragma once
 
-// Stands between ZooKeeper's client and its server, and breaks one request. It has a thread of its
-// own: the client's last word, when a session is closed, blocks until it is answered.
+// A proxy between ZooKeeper's client and its server that breaks one request. It has its own thread,
+// because the client blocks until its last request, the end of the session, is answered.
 
 #include <atomic>
 #include <cerrno>
@@ -26,20 +26,20 @@
 
 namespace proffer::test {
 
-// What becomes of a request.
+// What happens to the request.
 struct ZooKeeperFault {
   enum class Kind : uint8_t {
     kNone,
     kCut,      // its connection is closed
-    kSilence,  // its connection stays open, but nothing passes any more
-    kExpiry,   // nothing passes on any connection for `lasting`
+    kSilence,  // its connection stays open, but no bytes pass any more
+    kExpiry,   // no bytes pass on any connection for `lasting`
   };
   Kind kind = Kind::kNone;
-  bool is_carried_out = false;  // the server gets it, and its answer is lost
+  bool is_carried_out = false;  // the server receives it, and the answer is lost
   Duration lasting = {};
 };
 
-// On any free port of loopback.
+// Listens on a free loopback port.
 inline Fd listening_on_loopback() {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in any{};
@@ -52,8 +52,8 @@ inline Fd listening_on_loopback() {
 
 class ZooKeeperProxy {
  public:
-  // `server` is "127.0.0.1:PORT". Of the client's requests the one of this number (from 1) is
-  // broken; what keeps a session alive is no request. `listener` listens where clients come.
+  // `server` is "127.0.0.1:PORT". The client's request with this number, from 1, is broken; pings
+  // do not count. `listener` is the socket for clients.
   ZooKeeperProxy(const std::string& server, ZooKeeperFault fault, int number,
                  Fd listener = listening_on_loopback())
       : fault_(fault), number_(number), listener_(std::move(listener)) {
@@ -79,14 +79,14 @@ class ZooKeeperProxy {
     CHECK_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
     return text("127.0.0.1:", ntohs(address.sin_port));
   }
-  // That the client has made so far.
+  // The number of the client's requests so far.
   int requests() const { return requests_.load(); }
 
  private:
   struct Link {
     Fd client = {};
     Fd server = {};
-    std::string asked = {};  // of the frame that is not there as a whole yet
+    std::string asked = {};  // an incomplete frame
     bool is_greeted = false;
     bool is_to_break = false;  // when the server answers
     bool is_silent = false;
@@ -149,7 +149,7 @@ class ZooKeeperProxy {
       if (link.asked.size() < size) return;
       const std::string frame = link.asked.substr(0, size);
       link.asked.erase(0, size);
-      // The first frame of a connection has no number; those of pings and secrets are negative.
+      // The first frame of a connection has no number; pings and authentication have negative ones.
       const bool is_request = std::exchange(link.is_greeted, true) && number_at(frame, 4) > 0;
       const bool is_the_one = is_request && ++requests_ == number_;
       if (is_the_one && !fault_.is_carried_out) return break_off(loop, link);
@@ -168,7 +168,7 @@ class ZooKeeperProxy {
     send_all(link.client, bytes);
   }
 
-  // A connection of which something was swallowed is silent for ever: the rest makes no sense.
+  // A connection that lost bytes stays silent: its later bytes would make no sense.
   bool passes_nothing(Loop& loop, Link& link) const {
     link.is_silent |= loop.now() < silent_until_;
     return link.is_silent;
@@ -193,7 +193,7 @@ class ZooKeeperProxy {
   sockaddr_in server_{};
   const Fd listener_;
   Loop* loop_ = nullptr;
-  // Of the thread.
+  // Used by the thread only.
   Time silent_until_ = {};
   std::list<Link> links_;
   std::thread thread_;

@@ -21,7 +21,8 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-// One that is free now. Somebody else may take it before the server does: then another is tried.
+// A port that is free now. If another process takes it before the server does, another port is
+// tried.
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = loopback(0);
@@ -66,7 +67,7 @@ bool ZooKeeperServer::try_to_start() {
                  "maxClientCnxns=0\n" +
                  ensemble_);
   process_ = std::make_unique<Process>(
-      // Its output goes to a file: a pipe that nobody reads would fill up and stop it.
+      // Output goes to a file: an unread pipe would fill up and block the server.
       Words{"/bin/sh", "-c", "exec \"$@\" >>\"$0\" 2>&1", log(), "java", "-Xmx512m",
             "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
             "-XX:+ExitOnOutOfMemoryError", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/*",

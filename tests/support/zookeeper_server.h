@@ -1,7 +1,7 @@
 #pragma once
 
-// A real ZooKeeper server of Debian's package, on a free port of loopback, with its data in a
-// directory of its own. It ends with the object.
+// A real ZooKeeper server of Debian's package, on a free loopback port, with its data in a
+// directory of its own. It ends with this object.
 
 #include <memory>
 #include <string>
@@ -21,18 +21,18 @@ class ZooKeeperServer {
 
   // "127.0.0.1:41003"
   std::string address() const;
-  // As by a loss of power; the data stays.
+  // Kills it, as a power failure would; the data remains.
   void kill();
-  // On the same port, with the data that is there.
+  // Starts it on the same port, with the existing data.
   void start();
   pid_t pid() const { return process_->pid(); }
-  // Where its data and its log are.
+  // The directory of its data and its log.
   const std::string& directory() const { return home_.path(); }
 
  private:
   friend class ZooKeeperEnsemble;
   explicit ZooKeeperServer(int port) : port_(port) {}
-  // The answer to a word of four letters, or its beginning; empty: none.
+  // The answer to a four-letter word, or its beginning; empty if there is none.
   std::string answer_to(const std::string& word) const;
   std::string log() const { return home_ / "log"; }
   bool answers() const;
@@ -44,8 +44,8 @@ class ZooKeeperServer {
   std::unique_ptr<Process> process_;
 };
 
-// Three servers that agree on everything, on loopback. One that has lost the others goes on to
-// answer reads for 30 s.
+// An ensemble of three servers on loopback. A server that has lost the others still answers reads
+// for 30 s.
 class ZooKeeperEnsemble {
  public:
   // Waits until all serve.
@@ -53,9 +53,9 @@ class ZooKeeperEnsemble {
 
   // From 0 to 2.
   ZooKeeperServer& server(int i) { return *servers_[i]; }
-  // One that does not lead the others.
+  // A server that is not the ensemble's leader.
   ZooKeeperServer& follower();
-  // All but that one.
+  // All servers except this one.
   std::vector<ZooKeeperServer*> others_than(const ZooKeeperServer& one);
 
  private:

@@ -1,6 +1,6 @@
-// Today's agent in the work directory of one of before users and limits: see checkpoint_test.cc for
-// the checkpoint. Its tasks ran in another boot; it goes on as the same agent, says so to its
-// master, and starts nothing of them again.
+// The current agent in a work directory from before users and limits; checkpoint_test.cc has the
+// checkpoint. Its tasks ran before a reboot. It continues as the same agent, reports this to its
+// master, and starts none of the tasks again.
 
 #include <filesystem>
 
@@ -27,7 +27,7 @@ TEST(Upgrade, AnAgentOfBeforeUsersGoesOnAndRunsNothingTwice) {
   ASSERT_TRUE(eventually([&] {
     return cluster.proffer({"agents"}).out.find("a1") != std::string::npos;
   })) << agent->err();
-  // What became of its tasks is told, and that it was heard.
+  // The results of its tasks are reported and acknowledged.
   EXPECT_TRUE(eventually([&] {
     return status().find("\"updates_unacknowledged\":0") != std::string::npos;
   })) << status();

@@ -1,7 +1,8 @@
-// Checkpoints of agents of earlier versions, read by today's. Each was written by real processes
-// (tests/upgrade/recorded_test.cc; that of 5fce925, the last version before tasks had users and
-// limits, by hand in the same way): of three tasks one ran, one had ended with exit code 7 while
-// the master was away, and the end of one was acknowledged; then the agent was killed with -9.
+// Checkpoints of agents of earlier versions, read by the current one. Real processes wrote each of
+// them (tests/upgrade/recorded_test.cc; that of 5fce925, the last version before tasks had users
+// and limits, was made by hand in the same way). Of three tasks, one ran, one had ended with exit
+// code 7 while the master was away, and the end of one was acknowledged; then the agent was killed
+// with -9.
 
 #include "slave/shell/checkpoint.h"
 
@@ -25,11 +26,11 @@ using testing::UnorderedElementsAre;
 
 struct Recorded {
   std::string commit = {};
-  std::string sleeper = {};  // the command that ran,
-  std::string shell = {};    // and the one that ended
+  std::string sleeper = {};  // the command that ran
+  std::string shell = {};    // the command that ended
 };
 
-// How a failure prints it.
+// Its form in failure messages.
 void PrintTo(const Recorded& recorded, std::ostream* out) { *out << recorded.commit; }
 
 std::vector<Recorded> all_recorded() {
@@ -79,7 +80,7 @@ TEST_P(PreviousCheckpoint, AllThatItNamesIsKnown) {
                                " cpus:1;mem:64 ", GetParam().shell)}));
 }
 
-// After a boot nothing of it runs any more.
+// After a reboot, none of its processes exists.
 TEST_P(PreviousCheckpoint, TheMasterHearsOfEachTaskWhatBecameOfIt) {
   AgentScenario s("cpus:4;mem:1024;ports:[34000-34009]");
   s.options.is_root = true;
@@ -97,7 +98,7 @@ TEST_P(PreviousCheckpoint, TheMasterHearsOfEachTaskWhatBecameOfIt) {
   }
   EXPECT_THAT(told, UnorderedElementsAre("shell-1 2 failed command_exited",
                                          "sleeper-1 1048578 lost agent_restarted"));
-  // Nothing is started again.
+  // No task is started again.
   EXPECT_TRUE(s.take<agent::StartExecutor>().empty());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A small cluster. Each process may be of an earlier version or of today's, and is changed
-// while tasks run. For the long tests.
+// A small cluster. Each process may be of an earlier version or the current one, and changes its
+// version while tasks run. For the long tests.
 
 #include <csignal>
 #include <memory>
@@ -23,7 +23,7 @@ enum class Of { kBefore, kToday };
 
 class MixedCluster {
  public:
-  // A version by TCP runs as another user than root: see docs/guides/upgrade.md.
+  // A version that connects by TCP does not run as root: see docs/guides/upgrade.md.
   explicit MixedCluster(const Version& version) : MixedCluster(version, version.by_tcp) {}
   MixedCluster(const Version& version, bool as_other) : version_(version), as_other_(as_other) {
     if (as_other_) test::copy_programs(version.bin(), home_.path());
@@ -39,7 +39,7 @@ class MixedCluster {
   const Version& version() const { return version_; }
   std::string path(const std::string& name) const { return home_ / name; }
   std::string socket() const { return home_ / "master.sock"; }
-  // Where a client of that version finds the master.
+  // The master's address for a client of that version.
   std::string master_for(Of of) const {
     const bool by_tcp = version_.by_tcp && (of == Of::kBefore || master_of_ == Of::kBefore);
     return by_tcp ? "127.0.0.1:" + port_ : socket();
@@ -53,7 +53,7 @@ class MixedCluster {
     return as_other_ ? test::as_other_user(words) : words;
   }
 
-  // Ends the one that runs, if any, as an operator does, and starts that version of it.
+  // Ends the running master, if any, like an operator, and starts that version.
   void set_master(Of of, const test::Words& more = {}) {
     end(master_.get());
     master_of_ = of;
@@ -108,7 +108,7 @@ class MixedCluster {
     agent_ = nullptr;
   }
 
-  // `proffer …` of that version, to its end.
+  // Runs `proffer …` of that version to its end.
   test::Exit proffer(Of of, test::Words words) const {
     words.insert(words.begin(), "proffer");
     return test::run(command(of, std::move(words)), {{"PROFFER_MASTER", master_for(of)}});
@@ -119,7 +119,7 @@ class MixedCluster {
         command(of, std::move(words)),
         std::map<std::string, std::string>{{"PROFFER_MASTER", master_for(of)}});
   }
-  // The agent is served, by the word of the master.
+  // Whether the master reports the agent as connected.
   bool has_agent(Of of, const std::string& name = "a1") const {
     const auto rows = proto::parse_agents(proffer(of, {"agents", "--json"}).out);
     if (!rows) return false;
@@ -129,7 +129,7 @@ class MixedCluster {
     return false;
   }
 
-  // What a daemon wrote into its address.json, as text; empty: nothing yet.
+  // A member of a daemon's address.json, as text; empty until it is written.
   std::string told(const std::string& name, const std::string& member) const {
     const auto members =
         proto::parse_json_line(trimmed(test::read_file(path(name + "/address.json"))));

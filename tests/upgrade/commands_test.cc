@@ -1,5 +1,5 @@
-// The command `proffer` of one version at a master of the other, for users that have not upgraded
-// their machine yet. Long.
+// The `proffer` command of one version with a master of the other, for users who have not upgraded
+// their machine yet. A long test.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class PreviousCommands : public LongUpgrade {
  protected:
-  // What people look at, with a task that runs.
+  // The output of common commands, with a running task.
   static void expect_it_is_shown(const MixedCluster& cluster, Of of) {
     for (const Words& words : {Words{"status"},
                                {"tasks"},
@@ -42,7 +42,7 @@ TEST_P(PreviousCommands, OfBeforeWorkAtAMasterOfTodayButForTheListOfAgents) {
       cluster.start(Of::kToday, {"run", "--name", "watched", "--", "echo begun; sleep 1000"});
   ASSERT_TRUE(watched->line_with("begun")) << watched->err();
   expect_it_is_shown(cluster, Of::kBefore);
-  // The states of agents have had other words since.
+  // The words for agent states have changed since.
   const Exit agents = cluster.proffer(Of::kBefore, {"agents"});
   EXPECT_NE(agents.code, 0);
   EXPECT_THAT(agents.err, HasSubstr("state"));

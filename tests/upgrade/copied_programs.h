@@ -1,7 +1,7 @@
 #pragma once
 
-// Programs of two versions beside each other, where every user of the machine can run them: a build
-// may lie in a folder that is its owner's alone.
+// Programs of two versions in one directory, where every user of the machine can run them: a build
+// may be in a directory that only its owner can enter.
 
 #include <filesystem>
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace proffer::test {
 
-// Today's programs to DIR/now, those in `previous` (a directory of tools/previous, or today's) to
-// DIR/before. The programs of one version find each other there.
+// Copies the current programs to DIR/now, and those in `previous` (a directory of tools/previous,
+// or the current ones) to DIR/before. Programs of one version find each other there.
 inline void copy_programs(const std::string& previous, const std::string& dir) {
   namespace fs = std::filesystem;
   ::chmod(dir.c_str(), 0777);
@@ -30,9 +30,9 @@ inline void copy_programs(const std::string& previous, const std::string& dir) {
   }
 }
 
-inline constexpr const char* kOtherUser = "65534";  // nobody
+inline constexpr const char* kOtherUser = "65534";  // user nobody
 
-// The command run by another user, if this one is root.
+// The command, run by another user if this one is root.
 inline Words as_other_user(const Words& command) {
   if (geteuid() != 0) return command;
   Words words = {"/usr/bin/setpriv", std::string("--reuid=") + kOtherUser,

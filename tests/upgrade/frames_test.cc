@@ -37,7 +37,7 @@ std::string text_of(std::span<const std::byte> frame) {
   return out;
 }
 
-// The words, numbers, strings and brackets of a text of Cap'n Proto.
+// The words, numbers, strings and brackets in a text of Cap'n Proto.
 std::vector<std::string> tokens_of(const std::string& text) {
   std::vector<std::string> tokens(1);
   bool in_string = false;
@@ -63,8 +63,8 @@ std::vector<std::string> tokens_of(const std::string& text) {
   return tokens;
 }
 
-// The place where `part` is no longer found in order in `whole`; empty if all of it is found. A
-// later version of the schema has more fields, and keeps the names and places of earlier ones.
+// Describes the first token of `part` that is not found in order in `whole`; empty if all are
+// found. A later schema has more fields, and keeps names and places of earlier ones.
 std::string missing_from(const std::string& whole, const std::string& part) {
   const std::vector<std::string> there = tokens_of(whole);
   size_t at = 0;
@@ -78,8 +78,8 @@ std::string missing_from(const std::string& whole, const std::string& part) {
   return {};
 }
 
-// Replies go as version 1 to every caller, and have this code as it is. Callers that do not know it
-// come by TCP, with the rights of the master's user, and are refused no call for their user.
+// Replies have version 1 for every caller, and contain this code. Callers that do not know it
+// connect by TCP, with the rights of the master's user, so no call is refused for their user.
 bool refuses_a_user(const proto::Message& message) {
   const auto* reply = std::get_if<proto::Reply>(&message);
   return reply != nullptr && reply->error && reply->error->code == ErrorCode::kPermissionDenied;
@@ -102,18 +102,18 @@ TEST_P(PreviousFrames, MeanTheSameToday) {
     const Result<proto::Envelope> heard = proto::decode(frame);
     ASSERT_TRUE(heard) << kind << ": " << heard.error().message();
     EXPECT_EQ(proto::message_name(*heard->message), kind);
-    // The schema gives the sender's meaning, and today's codec must omit none of it.
+    // The schema defines the sender's meaning, and the current codec must keep all of it.
     EXPECT_EQ(missing_from(text_of(frame), line.substr(text_at)), "") << kind;
     const auto again = encoder.encode(*heard);
     ASSERT_TRUE(again) << kind;
     EXPECT_EQ(text_of(*again), text_of(frame)) << kind;
   }
-  // All messages that the oldest version has, up to its latest one.
+  // All messages of the oldest version, up to its latest one.
   EXPECT_GE(kinds.size(), 36u);
   EXPECT_THAT(kinds, testing::IsSupersetOf({"register_agent", "subscribe", "revoke_notice"}));
 }
 
-// The other direction: today's frames, as a channel sends them to a peer of that protocol version.
+// The other direction: current frames, as a channel sends them to a peer of that protocol version.
 TEST_P(PreviousFrames, OfTodayAreUnderstoodOrIgnoredBefore) {
   if (!test::is_long()) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
   if (!GetParam().is_built()) GTEST_SKIP() << "not run: tools/previous has not built it";
@@ -126,7 +126,7 @@ TEST_P(PreviousFrames, OfTodayAreUnderstoodOrIgnoredBefore) {
   for (size_t kind = 1; kind < proto::MessageGenerator::kMessageCount; ++kind) {
     for (uint64_t seed = 1; seed <= kOfEach; ++seed) {
       proto::MessageGenerator generator(seed * 1'000 + kind);
-      proto::Channel channel(2);  // All versions of the list support it.
+      proto::Channel channel(2);  // all versions in the list support it
       const proto::Envelope said = channel.stamp(LeaderEpoch(1), generator.message(kind));
       if (refuses_a_user(*said.message)) continue;
       const auto frame = encoder.encode(said);

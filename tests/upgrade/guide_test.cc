@@ -1,7 +1,6 @@
-// docs/guides/upgrade.md: its commands, in its order, while a task runs. What is replaced there by
-// apt-get is replaced here by the test, machine by machine. In each ./test both versions are
-// today's, which shows that the commands work; in the long form the first one is an earlier
-// version.
+// Runs the commands of docs/guides/upgrade.md in their order while a task runs. The test replaces
+// programs machine by machine in place of apt-get. In each ./test both versions are the current
+// one, which shows that the commands work; in the long form the first one is an earlier version.
 
 #include <csignal>
 
@@ -28,12 +27,12 @@ class UpgradeGuide : public testing::TestWithParam<Version> {
     if (!test::is_long()) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
     if (!GetParam().is_built()) GTEST_SKIP() << "not run: tools/previous has not built it";
   }
-  // An executable script of this name, in front of all others.
+  // An executable script with this name, found before all other programs.
   void stand_in(const std::string& name, const std::string& script) const {
     write_file(tools_ / name, "#!/bin/sh\n" + script);
     ASSERT_EQ(::chmod((tools_ / name).c_str(), 0755), 0);
   }
-  // Runs a block; `replace` does what its apt-get would, and is called in its middle.
+  // Runs a block; `replace` acts in place of its apt-get, and is called while the block runs.
   void run_block(const MixedCluster& cluster, Of of, const ShellBlock& block,
                  const std::function<void(bool goes_back)>& replace) const {
     stand_in("sudo", "exec \"$@\"\n");
@@ -55,7 +54,7 @@ class UpgradeGuide : public testing::TestWithParam<Version> {
       ASSERT_TRUE(asked.starts_with("install ")) << asked;
       const bool goes_back = asked.find("--allow-downgrades") != std::string::npos;
       replace(goes_back);
-      // From now on the machine has the command of the other version, too.
+      // From now on the machine also has the other version's command.
       stand_in(
           "proffer",
           "exec " + cluster.program(goes_back ? Of::kBefore : Of::kToday, "proffer") + " \"$@\"\n");

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the long tests of upgrades share: they are run for each earlier version, if it is built.
+// Common code of the long upgrade tests: they run for each earlier version that is built.
 
 #include <iostream>
 #include <string>
@@ -21,13 +21,13 @@ class LongUpgrade : public testing::TestWithParam<Version> {
     if (!version().is_built()) GTEST_SKIP() << "not run: tools/previous has not built it";
   }
   const Version& version() const { return GetParam(); }
-  // Changes the members of a cluster under load in this order, and judges.
+  // Changes the members of a cluster under load in this order, and checks the judgement.
   void expect_nothing_is_lost(const std::vector<std::string>& changes, int masters = 1) const {
     const test::TemporaryDirectory dir;
     const test::Judgement judgement = run_rolling_upgrade(
         {.from = version(), .masters = masters, .changes = changes, .dir = dir.path()});
     for (const std::string& violation : judgement.violations) ADD_FAILURE() << violation;
-    // Most tasks are short: far more run than changes are made.
+    // Most tasks are short: far more tasks run than changes are made.
     EXPECT_GT(judgement.started, 100u) << judgement.summary();
     std::cout << judgement.summary() << std::endl;
   }

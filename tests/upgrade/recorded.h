@@ -1,7 +1,7 @@
 #pragma once
 
-// What real processes of an earlier version were made to keep, for the fixtures: recorded_test.cc
-// makes it, checkpoint_test.cc and registry_test.cc read what was recorded.
+// Files of real processes of an earlier version, for the fixtures: recorded_test.cc makes them,
+// checkpoint_test.cc and registry_test.cc read the recorded ones.
 
 #include "tests/upgrade/versions.h"
 

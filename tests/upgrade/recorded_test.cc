@@ -1,6 +1,6 @@
-// Makes the registry and the checkpoint that the tests of this folder read, by real processes of an
-// earlier version, and shows that processes of today go on from them. With PROFFER_RECORD=1 they
-// become the fixtures: tools/previous --record. Long.
+// Real processes of an earlier version make the registry and the checkpoint that the tests of this
+// directory read, and current processes continue from them. With PROFFER_RECORD=1 the files become
+// the fixtures: tools/previous --record. A long test.
 
 #include "tests/upgrade/recorded.h"
 
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class RecordedState : public LongUpgrade {
  protected:
-  // The files of `from` that begin so become fixtures, if that is wanted.
+  // Records the files of `from` whose names begin with this as fixtures, if requested.
   void record(const std::string& from, const std::string& begin) const {
     if (std::getenv("PROFFER_RECORD") == nullptr) return;
     fs::create_directories(version().fixture(""));
@@ -34,7 +34,7 @@ class RecordedState : public LongUpgrade {
 };
 INSTANTIATE_TEST_SUITE_P(Of, RecordedState, testing::ValuesIn(versions()), name_of);
 
-// What operators and frameworks of before made durable is there for a master of today.
+// A current master has all durable state of operators and frameworks of the earlier version.
 TEST_P(RecordedState, OfAMasterIsKept) {
   MixedCluster cluster(version());
   cluster.set_master(Of::kBefore);
@@ -82,7 +82,7 @@ TEST_P(RecordedState, OfAMasterIsKept) {
   EXPECT_THAT(agents.out, HasSubstr("drained_by_s"));
   EXPECT_THAT(agents.out, HasSubstr("\"reserved\""));
 
-  // The same two instances run on, for a scheduler of today, too.
+  // The same two instances run on, also with a current scheduler.
   const auto ids_of = [](const std::string& json) {
     std::vector<std::string> ids;
     const auto tasks = proto::parse_tasks(json);
@@ -103,7 +103,7 @@ TEST_P(RecordedState, OfAMasterIsKept) {
   EXPECT_EQ(ids_of(cluster.proffer(Of::kToday, {"tasks", "--json"}).out), ids_of(running));
 }
 
-// See checkpoint_test.cc for what it must hold.
+// checkpoint_test.cc describes its required content.
 TEST_P(RecordedState, OfAnAgentIsKept) {
   MixedCluster cluster(version(), false);
   cluster.set_master(Of::kBefore);
@@ -133,7 +133,7 @@ TEST_P(RecordedState, OfAnAgentIsKept) {
   cluster.kill_agent();
   for (const std::string name : {"checkpoint", "identity"}) record(cluster.path("a1"), name);
 
-  // An agent of today, with the executor of before that still runs, and no task twice.
+  // A current agent with a running executor of the earlier version; no task runs twice.
   cluster.set_master(Of::kToday);
   cluster.set_agent(Of::kToday);
   ASSERT_TRUE(eventually([&] { return cluster.has_agent(Of::kToday); })) << cluster.agent().err();

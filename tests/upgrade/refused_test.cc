@@ -1,5 +1,5 @@
-// What of an earlier version cannot work any more, by decision, and how it is told so: on the side
-// of before and on today's. Long.
+// Combinations with an earlier version that are refused by decision, and the messages on both
+// sides. A long test.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ class RefusedUpgrade : public LongUpgrade {
 };
 INSTANTIATE_TEST_SUITE_P(From, RefusedUpgrade, testing::ValuesIn(by_tcp()), name_of);
 
-// Nobody proves a user over TCP, and tasks of an agent that is root run as any user.
-TEST_P(RefusedUpgrade, ASchedulerOfBeforeIsToldWhyItMayNotBeginBesideAnAgentThatIsRoot) {
+// TCP proves no user, and an agent that runs as root runs tasks as any user.
+TEST_P(RefusedUpgrade, OldSchedulerGetsTheReasonWhenAnAgentRunsAsRoot) {
   MixedCluster cluster(version(), false);
   cluster.set_master(Of::kToday);
   cluster.set_agent(Of::kToday);
@@ -43,11 +43,11 @@ TEST_P(RefusedUpgrade, ASchedulerOfBeforeIsToldWhyItMayNotBeginBesideAnAgentThat
       AllOf(HasSubstr("no framework can subscribe over plain TCP here: agent 'a1' runs as root"),
             HasSubstr("use the master's Unix socket")));
   EXPECT_TRUE(cluster.master().complains("framework refused"));
-  // At the socket it may.
+  // On the socket it is permitted.
   EXPECT_EQ(cluster.proffer(Of::kToday, {"run", "--", "true"}).code, 0);
 }
 
-// It would run tasks as whatever user somebody at that port names. So masters come first.
+// Otherwise any process on that port could name the user of a task. So masters are upgraded first.
 TEST_P(RefusedUpgrade, AnAgentThatIsRootDoesNotBeginAtAMasterThatHasNoSocket) {
   MixedCluster cluster(version(), false);
   cluster.set_master(Of::kBefore);
@@ -58,7 +58,7 @@ TEST_P(RefusedUpgrade, AnAgentThatIsRootDoesNotBeginAtAMasterThatHasNoSocket) {
                     HasSubstr("plain TCP does not identify the user of the master")));
 }
 
-// The schema of the registry goes one way.
+// The schema of the registry can only be upgraded.
 TEST_P(RefusedUpgrade, AMasterOfBeforeRefusesARegistryOfTodayAndChangesNothing) {
   MixedCluster cluster(version(), false);
   cluster.set_master(Of::kBefore);

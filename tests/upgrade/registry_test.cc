@@ -1,5 +1,5 @@
-// Registries of masters of earlier versions, opened by today's. recorded_test.cc says what was done
-// before they were recorded.
+// Registries of masters of earlier versions, opened by the current one. recorded_test.cc has the
+// operations that were recorded.
 
 #include <algorithm>
 #include <filesystem>
@@ -102,7 +102,7 @@ TEST_P(PreviousRegistry, AMasterGoesOnFromIt) {
   EXPECT_THAT(roles, IsSupersetOf({"ads 3000 cpus:1", "ads/batch 2000 "}));
 }
 
-// A later epoch than any that agents may have heard of.
+// A later epoch than any that agents may know.
 TEST_P(PreviousRegistry, TheNextEpochIsAboveThoseOfBefore) {
   const auto opened = RegistryFile::open(home_.path());
   ASSERT_TRUE(opened) << opened.error().message();

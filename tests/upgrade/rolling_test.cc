@@ -1,7 +1,7 @@
-// A rolling upgrade, by real processes of an earlier version and of today, while tasks run: the
-// order of docs/guides/upgrade.md, other orders, and ways back. Whether it went well is judged by
-// what the tasks' own processes and the schedulers wrote down (tests/integration/kill_oracle.h).
-// Long: in ./test --long, if tools/previous could build the earlier versions.
+// Rolling upgrades by real processes of an earlier version and the current one, while tasks run:
+// the order of docs/guides/upgrade.md, other orders, and downgrades. The result is judged by the
+// records of the tasks' own processes and the schedulers (tests/integration/kill_oracle.h). A long
+// test: in ./test --long, if tools/previous could build the earlier versions.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ using testing::Not;
 class RollingUpgrade : public LongUpgrade {};
 INSTANTIATE_TEST_SUITE_P(From, RollingUpgrade, testing::ValuesIn(versions()), name_of);
 
-// The order of the guide. After each change all that is not changed yet is N-1 beside N.
+// The guide's order. After each change, members that are not upgraded yet are N-1 beside N.
 TEST_P(RollingUpgrade, MasterThenAgentsThenSchedulersLosesNothing) {
   expect_nothing_is_lost({"master", "agent", "agent", "agent", "scheduler", "scheduler"});
 }
 
-// A task that runs all the time: its executor outlives its agent's upgrade, and its scheduler hears
-// of its end from masters and agents of today.
+// A task that runs all the time: its executor survives the upgrade of its agent, and its scheduler
+// gets its end from current masters and agents.
 TEST_P(RollingUpgrade, ATaskRunsThroughAllOfIt) {
   MixedCluster cluster(version());
   cluster.set_master(Of::kBefore);
@@ -39,7 +39,7 @@ TEST_P(RollingUpgrade, ATaskRunsThroughAllOfIt) {
 
   cluster.set_master(Of::kToday);
   ASSERT_TRUE(eventually([&] { return cluster.has_agent(Of::kToday); })) << cluster.agent().err();
-  // Executors of before find the agent of today.
+  // Old executors reconnect to the current agent.
   cluster.set_agent(Of::kToday);
   ASSERT_TRUE(eventually([&] { return cluster.has_agent(Of::kToday); })) << cluster.agent().err();
   ASSERT_TRUE(eventually([&] {
@@ -53,12 +53,12 @@ TEST_P(RollingUpgrade, ATaskRunsThroughAllOfIt) {
   EXPECT_EQ(ended.code, 7) << ended.err;
   EXPECT_EQ(read_file(cluster.path("starts")), starts);
 
-  // And then schedulers of today.
+  // Then current schedulers.
   EXPECT_EQ(cluster.proffer(Of::kToday, {"run", "--", "echo new"}).out, "new\n");
 }
 
-// What only later versions have a word for is said in words that a scheduler of before knows: it
-// would refuse the frame, come back, and hear it again.
+// An end with a reason that only later versions know is reported with an older reason: otherwise
+// the scheduler would refuse the frame, reconnect, and get it again.
 TEST_P(RollingUpgrade, ASchedulerOfBeforeHearsOfEndsThatItsVersionDidNotKnow) {
   MixedCluster cluster(version());
   cluster.set_master(Of::kToday);
@@ -74,7 +74,7 @@ TEST_P(RollingUpgrade, ASchedulerOfBeforeHearsOfEndsThatItsVersionDidNotKnow) {
 class SocketUpgrade : public LongUpgrade {};
 INSTANTIATE_TEST_SUITE_P(From, SocketUpgrade, testing::ValuesIn(versions_by_socket()), name_of);
 
-// Not the order of the guide, but nobody is to be punished for it.
+// This is not the guide's order, but it must work too.
 TEST_P(SocketUpgrade, AgentsAndSchedulersBeforeTheMasterLosesNothing) {
   expect_nothing_is_lost({"scheduler", "agent", "agent", "scheduler", "master", "agent"});
 }
@@ -85,7 +85,7 @@ TEST_P(SocketUpgrade, GoingBackAndForthLosesNothing) {
                           "back master", "master"});
 }
 
-// Standbys and the leader, one after the other; each of them may lead meanwhile.
+// Standbys and the leader, one after another; each of them may lead meanwhile.
 TEST_P(SocketUpgrade, ThreeMastersOneAfterTheOtherLosesNothing) {
   expect_nothing_is_lost({"master", "master", "back master", "master", "master", "agent", "agent",
                           "agent", "scheduler", "scheduler"},

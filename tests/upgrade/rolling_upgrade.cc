@@ -31,7 +31,7 @@ class Rolling {
   Judgement run();
 
  private:
-  // The same member in both versions.
+  // The command of the same member in both versions.
   struct Commands {
     Words before = {};
     Words today = {};
@@ -47,20 +47,20 @@ class Rolling {
   void change(const std::string& how);
 
   const UpgradeOptions options_;
-  const TemporaryDirectory programs_;           // of both versions
-  std::unique_ptr<ZooKeeperServer> zookeeper_;  // of several masters
-  std::string port_ = "0";                      // of TCP, if the version before needs it
+  const TemporaryDirectory programs_;           // programs of both versions
+  std::unique_ptr<ZooKeeperServer> zookeeper_;  // for several masters
+  std::string port_ = "0";                      // TCP port, if the earlier version needs it
   std::map<std::string, Commands> commands_;    // by member
   LoadedCluster cluster_;
 };
 
-// `command` begins with the name of its program.
+// `command` begins with the program's name.
 Words Rolling::of_today(Words command) const {
   command.front() = programs_ / ("now/" + command.front());
   return command;
 }
 
-// With what the version before knows of the flags.
+// The command with only the flags that the earlier version knows.
 Words Rolling::of_before(Words command) const {
   const bool is_scheduler = command.front() == "kill_load";
   command.front() = programs_ / ("before/" + command.front());
@@ -107,7 +107,7 @@ bool Rolling::start_master(int number) {
   return cluster_.await_address(master) && (!options_.from.by_tcp || keep_port(master));
 }
 
-// The port that it was given is that of its later lives, too.
+// The member keeps its assigned port after a restart.
 bool Rolling::keep_port(Member& master) {
   const auto told =
       proto::parse_json_line(trimmed(read_file(cluster_.path(master.name) + "/address.json")));
@@ -150,8 +150,7 @@ bool Rolling::start_all() {
   return cluster_.await_load();
 }
 
-// As an operator does it: the member ends in order, and starts with the programs of the other
-// version.
+// Like an operator: the member ends cleanly, and starts with the programs of the other version.
 void Rolling::change(const std::string& how) {
   const bool goes_back = how.starts_with("back ");
   const std::string kind = goes_back ? how.substr(5) : how;
@@ -165,7 +164,7 @@ void Rolling::change(const std::string& how) {
   }
   const bool is_scheduler = kind == "scheduler";
   cluster_.journal().write("kill", text(kind, " ", next->name, " ", next->process->pid()));
-  // A scheduler that is asked to end takes its framework with it, unless its author says otherwise.
+  // A scheduler that gets SIGTERM ends its framework, unless its author changes that.
   next->process->kill(is_scheduler ? SIGKILL : SIGTERM);
   const Exit ended = next->process->wait();
   const std::string log = cluster_.path(next->name + ".log");

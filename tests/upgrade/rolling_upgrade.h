@@ -1,7 +1,7 @@
 #pragma once
 
-// A loaded cluster (tests/integration/loaded_cluster.h) whose members change their version, one
-// after the other, while tasks run.
+// A loaded cluster (tests/integration/loaded_cluster.h) whose members change their version one
+// after another while tasks run.
 
 #include <string>
 #include <vector>
@@ -13,19 +13,20 @@ namespace proffer::upgrade_test {
 
 struct UpgradeOptions {
   Version from = {};
-  // Above 1: they share a ZooKeeper server, and one of them leads.
+  // If above 1, they share a ZooKeeper server, and one of them leads.
   int masters = 1;
   int agents = 3;
   int schedulers = 2;
-  // Each ends one member as an operator does and starts it again: "master", "agent" or "scheduler",
-  // the next of them with today's programs; "back master" and the like, the last that was changed
-  // with those of before. In the end all must be of today.
+  // Each change ends one member like an operator, and restarts it: "master", "agent" or "scheduler"
+  // upgrades the next one of that kind; "back master" and the like downgrade the last one that was
+  // changed. At the end all must be of the current version.
   std::vector<std::string> changes = {};
   std::string dir = {};  // must exist; keeps logs and records
 };
 
-// The oracle's judgement, and what a kill storm looks for besides (kill_storm.h). A version that
-// joins by TCP runs as one user, not as root; otherwise every second scheduler is another's.
+// Returns the oracle's judgement, with the other checks of a kill storm (kill_storm.h). A version
+// that connects by TCP runs as one user, not as root; otherwise every second scheduler belongs to
+// another user.
 test::Judgement run_rolling_upgrade(const UpgradeOptions& options);
 
 }  // namespace proffer::upgrade_test

@@ -1,7 +1,7 @@
 #pragma once
 
-// The earlier versions that today's programs work beside while a cluster is upgraded: the list in
-// tools/previous_versions.txt, and the programs that tools/previous built of them.
+// The earlier versions with which current programs must work during an upgrade: the list in
+// tools/previous_versions.txt, and the programs that tools/previous built from them.
 
 #include <filesystem>
 #include <sstream>
@@ -16,8 +16,8 @@ namespace proffer::upgrade_test {
 
 struct Version {
   std::string commit = {};
-  bool by_tcp = false;     // it knows no sockets: --insecure_tcp
-  std::string built = {};  // where its programs are; empty: where tools/previous puts them
+  bool by_tcp = false;     // it has no sockets: --insecure_tcp
+  std::string built = {};  // directory of its programs; empty: that of tools/previous
 
   std::string fixture(const std::string& name) const {
     return std::string(PROFFER_SOURCE_DIR) + "/tests/upgrade/fixtures/" + commit + "/" + name;
@@ -45,13 +45,13 @@ inline std::vector<Version> versions() {
   return all;
 }
 
-// Today's programs as those of before: a rolling restart.
+// Current programs as the earlier version: a rolling restart.
 inline Version today() {
   return {.commit = "today",
           .built = std::filesystem::path(test::program("proffer")).parent_path().string()};
 }
 
-// Those that join by sockets, and today's.
+// Versions that connect by sockets, and the current one.
 inline std::vector<Version> versions_by_socket() {
   std::vector<Version> all = versions();
   std::erase_if(all, [](const Version& version) { return version.by_tcp; });
@@ -59,11 +59,11 @@ inline std::vector<Version> versions_by_socket() {
   return all;
 }
 
-// Names the cases of a test that is run for each version.
+// Names for the cases of a test that runs for each version.
 inline std::string name_of(const testing::TestParamInfo<Version>& info) {
   return info.param.commit;
 }
-// How a failure prints it.
+// Its form in failure messages.
 inline void PrintTo(const Version& version, std::ostream* out) { *out << version.commit; }
 
 }  // namespace proffer::upgrade_test

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Random clusters, at rest: the page, the HTTP API, the commands and /metrics say the same numbers.
+"""Random idle clusters: the page, the HTTP API, the commands and /metrics have the same numbers.
 
     tests/web/clusters_test.py BIN [COUNT [SEED]]
 
-SEED is that of the first cluster; a failure names the seed of its own.
+SEED is the seed of the first cluster; a failure names the seed of its cluster.
 """
 
 import decimal
@@ -22,7 +22,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 
 def get(cluster, target):
-    """The body of an answer of the master, at its socket."""
+    """The body of the master's answer on its socket."""
     with socket.socket(socket.AF_UNIX) as fd:
         fd.settimeout(real_cluster.DEADLINE)
         fd.connect(cluster.socket.replace("master.sock", "master-http.sock"))
@@ -36,7 +36,7 @@ def number(value):
 
 
 def amounts(of):
-    """As web/amounts.js shows them."""
+    """The amounts as web/amounts.js formats them."""
     parts = []
     for kind in ("cpus", "mem", "disk", "gpus"):
         value = of.get(kind, 0)
@@ -55,7 +55,7 @@ def percent(millionths):
 
 
 def picture(status, agents, roles, frameworks, tasks):
-    """What is compared, of the answers of the API or of the commands."""
+    """The compared figures in answers of the API or of the commands."""
     return {
         "figures": {"agents_connected": status["agents_connected"],
                     "agents_away": status["agents_disconnected"] + status["agents_unreachable"],
@@ -87,7 +87,7 @@ def by_commands(cluster):
 
 
 def by_metrics(cluster):
-    """The figures that /metrics has."""
+    """The compared figures in /metrics."""
     text = get(cluster, "/metrics")
 
     def values(name, labels):
@@ -103,7 +103,7 @@ def by_metrics(cluster):
 
     def vector(name):
         of = {kind: value(name, kind=kind) for kind in ("cpus", "mem", "disk", "gpus")}
-        # Sizes are in bytes there, and in MiB elsewhere.
+        # Metrics have bytes, the other answers have MiB.
         return amounts({**of, "mem": of["mem"] / 2**20, "disk": of["disk"] / 2**20})
     return {"agents_connected": value("proffer_agents", state="connected"),
             "agents_away": value("proffer_agents", state="disconnected") +
@@ -117,7 +117,7 @@ def by_metrics(cluster):
 
 
 class Reader:
-    """What the page shows, view by view."""
+    """The page's figures, view by view."""
 
     def __init__(self, browser):
         self.browser = browser
@@ -155,12 +155,12 @@ class Reader:
 
 
 def difference(cluster, reader):
-    """None: all four say the same. Else what differs."""
+    """The difference between the four; None if they agree."""
     api = by_api(cluster)
     page = reader.picture()
     commands = by_commands(cluster)
     metrics = by_metrics(cluster)
-    # It has changed meanwhile, or one of them is wrong: the caller asks again.
+    # The state has changed meanwhile, or one of them is wrong: the caller asks again.
     for name, told in (("the commands", commands), ("the page", page)):
         for part, value in api.items():
             if told[part] != value:
@@ -171,7 +171,7 @@ def difference(cluster, reader):
 
 
 def make(seed):
-    """A random cluster, and the processes that run on it."""
+    """A random cluster and the processes on it."""
     draw = random.Random(seed)
     cluster = real_cluster.Cluster(draw.randint(1, 4), f"cpus:{draw.randint(1, 4)};mem:{draw.choice([300, 2048])}",
                                 ("--no-service", "--no-batch"))
@@ -184,7 +184,7 @@ def make(seed):
     if draw.random() < 0.3:
         cluster.proffer("drain", "agent-1", "--grace", "0s")
     for i in range(draw.randint(0, 4)):
-        # Some of them are too large, and wait.
+        # Some tasks are too large, and wait.
         tasks.append(real_cluster.Process(cluster.words(
             "run", "--name", f"t{i}", "--role", draw.choice(roles), "--cpus",
             str(draw.choice([0.1, 0.25, 1, 50])), "--mem", "32", "--", "exec sleep 1000")))
@@ -214,7 +214,7 @@ def main():
                     whys.append(difference(cluster, reader))
                     return whys[-1] is None
                 try:
-                    # Not more often: a browser goes to at most 200 places of a page in ten seconds.
+                    # Not more often: a browser follows at most 200 fragment links in ten seconds.
                     WebDriverWait(browser, real_cluster.DEADLINE, poll_frequency=0.5).until(agree)
                 except TimeoutException:
                     wrong += 1

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A tab of the page stays open over a failover: two masters with a real ZooKeeper server.
+"""A tab of the page stays open across a failover: two masters with a real ZooKeeper server.
 
     tests/web/failover_test.py BIN
 """
@@ -18,7 +18,7 @@ from real_cluster import DEADLINE, PageCase, Process
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.support.ui import WebDriverWait
 
-# A busy machine may keep a master from its ZooKeeper for seconds.
+# On a busy machine, a master may not reach its ZooKeeper for seconds.
 SESSION = 4 * real_cluster.SLOWDOWN
 
 
@@ -27,7 +27,7 @@ def eventually(is_so, what):
 
 
 class ZooKeeper:
-    """A server of Debian's package on a free port of loopback, with its data in `home`."""
+    """A server of Debian's package on a free loopback port, with its data in `home`."""
 
     def __init__(self, home):
         for _ in range(5):  # Somebody else may take the port before the server does.
@@ -81,7 +81,7 @@ class Masters:
                 f"--data_dir={self.dir / name}", f"--zk=127.0.0.1:{self.zookeeper.port}/proffer",
                 f"--zk_secret_file={secret}", f"--zk_session_timeout={SESSION}s",
                 "--heartbeat=500ms"])
-            # The first one leads before the second one comes.
+            # The first master leads before the second one starts.
             eventually(lambda: self.ask("status").returncode == 0, "no master leads")
 
     def socket(self, name):
@@ -129,7 +129,7 @@ class OpenTab(PageCase):
         self.eventually(lambda: self.places_of_events(), "no event is shown")
         first = self.places_of_events()[0][0]
 
-        # A question that was begun before is answered by the next leader.
+        # The next leader answers a confirmation that was opened before.
         self.show("roles/eng")
         self.press("#set-role")
         self.fill("Weight", "3.5")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whether the HTTP API, the commands and the page have what tests/web/lists.txt says.
+"""Compares the HTTP API, the commands and the page with tests/web/lists.txt.
 
     tests/web/lists_test.py BIN
 """
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def differences(paths, commands, asked, lines):
-    """What of the three lists the written one does not say, as sentences."""
+    """The differences between the three lists and the written one, as sentences."""
     wrong = []
     rows = {}
     known = set()
@@ -64,7 +64,7 @@ def main():
     lines = [line for line in (ROOT / "tests" / "web" / "lists.txt").read_text().splitlines()
              if line and not line.startswith("#")]
     wrong = differences(paths, commands, asked_by(source), lines)
-    # That it can fail: without any row all three lists are more than what is written.
+    # The comparison can fail: without one row, the written list is too short.
     without = lines[1:]
     if not differences(paths, commands, asked_by(source), without):
         wrong.append("a row was left out, and nothing was wrong")

@@ -43,7 +43,7 @@ class Page(PageCase):
         cls.ui.end()
         cls.cluster.end()
 
-    # --- what the tests say ----------------------------------------------------------------------
+    # --- helpers ---------------------------------------------------------------------------------
 
     def picture(self, name):
         if SCREENSHOTS:
@@ -73,7 +73,7 @@ class Page(PageCase):
     def test_numbers_are_those_of_the_api(self):
         self.cluster.proffer("role", "set", "ads/batch", "--weight", "2.5", "--limit", "cpus:3")
         self.start_task("first", "--cpus", "1", "--mem", "64", "--role", "ads/batch")
-        # Under churn, too: at its end the page says what the API says.
+        # The page also agrees with the API at the end of churn.
         for _ in range(5):
             self.cluster.proffer("run", "--cpus", "0.5", "--mem", "32", "--", "true")
 
@@ -139,7 +139,7 @@ class Page(PageCase):
         self.eventually(lambda: "Agent agent-2" in self.text_of("section.panel h3"))
         self.press("#drain")
         self.assertEqual(self.text_of("#question-title"), "Drain agent agent-2?")
-        # The safe choice has the focus, and leaves all as it is.
+        # The safe choice has the focus, and changes nothing.
         self.assertEqual(self.browser.switch_to.active_element.get_attribute("id"), "question-no")
         self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
         self.assertIsNone(self.find("#question").get_attribute("open"))
@@ -168,10 +168,10 @@ class Page(PageCase):
         self.fill("Weight", "3.5")
         self.fill("Guarantee", "cpus:1;mem:64MiB")
         self.fill("Users", "ada, root")
-        # A limit of zero is one.
+        # A limit of zero counts as a limit.
         self.assertIn("gpus 0", next(row[8] for row in self.rows("Roles, and those below them")
                                      if row[0] == "eng"))
-        # Another operator is not overruled in what was not touched.
+        # Fields that this operator did not change keep another operator's values.
         self.cluster.proffer("role", "set", "eng", "--limit", "cpus:4")
         self.press("#question-yes")
         self.eventually(lambda: self.role("eng").get("weight") == 3.5)
@@ -276,7 +276,7 @@ class Page(PageCase):
         self.eventually(lambda: "killed" in self.text_of("section.panel dl.facts"))
 
     def talking_task(self, name, first):
-        """A task that writes what it is told, after what `first` writes; and how it is told."""
+        """A task that runs `first`, then prints the lines that the returned function sends."""
         pipe = pathlib.Path(self.cluster.home.name) / f"{name}.fifo"
         os.mkfifo(pipe)
         self.start_task(name, "--cpus", "0.2", "--mem", "32", command=f"""
@@ -335,7 +335,7 @@ class Page(PageCase):
                          + name + r"`\]\n")
         self.assertLess(len(output), 250_000)
         self.assertIn("\n199999\n200000\n", output)
-        # The other one is shorter.
+        # The other output is shorter.
         self.press("input[value=stderr]")
         self.eventually(lambda: self.text_of("pre.log") == "")
 
@@ -422,7 +422,7 @@ class Page(PageCase):
         self.picture("apps")
 
     def answers(self, texts, is_cut=False):
-        """What requests are answered in the browser: a text for each path that begins so."""
+        """Answers requests inside the browser: a text for each path prefix."""
         self.browser.execute_script("""
             const [texts, isCut] = arguments;
             window.realFetch ??= window.fetch;
@@ -509,7 +509,7 @@ class Page(PageCase):
         self.press("#revoke")
         self.fill("Type", "far")
         self.answer("Revoke the key of far")
-        # The master knows no such key; its words are shown.
+        # The master does not know this key; the page shows its message.
         self.eventually(lambda: key[:8] in self.text_of("#question-error")
                         or "key" in self.text_of("#question-error"), "nothing is refused")
         self.press("#question-no")
@@ -537,7 +537,7 @@ class Page(PageCase):
             self.browser.switch_to.window(before)
 
     def look_by_axe(self, where):
-        """What axe-core finds serious in what is shown now."""
+        """The serious findings of axe-core on the current page."""
         found = self.browser.execute_async_script(
             "const done = arguments[0]; axe.run().then((all) => done(all.violations));")
         return [f"{where}: {one['id']}: {node['html'][:200]}" for one in found
@@ -606,7 +606,7 @@ class Page(PageCase):
                 self.show(view)
                 self.press(button)
                 self.eventually(lambda: self.find("#question").get_attribute("open") is not None)
-                # As after a refusal.
+                # The dialog as after a refusal.
                 self.browser.execute_script(
                     "document.getElementById('question-error').textContent = 'it is refused';")
                 self.picture(f"dialog-{scheme}-{button.strip('#').replace('.', '-')}")
@@ -614,7 +614,7 @@ class Page(PageCase):
                 self.press("#question-no")
         self.assertEqual(serious, [])
 
-    # The last but two, since it ends the master of `proffer dev`.
+    # The last test but two, since it ends the master of `proffer dev`.
     def test_x_goes_on_after_the_master_was_killed(self):
         self.show("events")
         self.until_live()
@@ -683,7 +683,7 @@ class Page(PageCase):
         link = ui.line_with("http://")
         self.eventually(lambda: (home / "opened").exists(), "no browser is opened")
         mode, page, words, _, pid, session, *files = (home / "opened").read_text().splitlines()
-        # Ctrl-C of `proffer ui` ends no browser, which has nothing to say in its terminal either.
+        # Ctrl-C of `proffer ui` does not end the browser, which prints nothing to its terminal.
         self.assertEqual(session, pid)
         self.assertEqual(files, ["/dev/null", "/dev/null"])
         self.assertEqual(mode, "600")
@@ -696,8 +696,8 @@ class Page(PageCase):
         self.assertGreater(len(self.urls), 20)
         for url in self.urls:
             self.assertRegex(url, r"^(http://127\.0\.0\.1:|data:,$|chrome)", "a request left the host")
-        # What the server refuses is told by the browser, too; errors of scripts and of the policy
-        # are ours.
+        # The browser also logs refusals of the server; only errors of scripts and of the content
+        # policy are failures.
         wrong = [entry["message"] for entry in self.complaints
                  if entry["source"] in ("javascript", "security", "violation")]
         self.assertEqual(wrong, [])

@@ -1,4 +1,4 @@
-"""What tests of the page begin with: a real cluster by `proffer dev`, other processes, and a browser.
+"""Common code of the page's tests: a real cluster of `proffer dev`, other processes, and a browser.
 
 Set BIN, where the programs are, first.
 """
@@ -27,7 +27,7 @@ DEADLINE = 60 * SLOWDOWN
 
 
 class Process:
-    """A process in a group of its own, whose lines are read by a thread."""
+    """A process in its own process group, whose lines a thread reads."""
 
     def __init__(self, words, **more):
         self.lines = []
@@ -103,15 +103,15 @@ class Cluster:
 
 
 def start_browser():
-    """Chromium without a window."""
+    """Headless Chromium."""
     options = Options()
     options.binary_location = shutil.which("chromium")
     for word in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                  "--disable-background-networking", "--disable-component-update",
                  "--disable-extensions", "--disable-sync", "--window-size=1200,900",
-                 # Root has none, nor do all containers; it shows our own page only.
+                 # As root, and in some containers, Chromium has no sandbox. It shows only our page.
                  "--no-sandbox",
-                 # Whatever wants to leave this host fails, and is in the log.
+                 # Requests to other hosts fail, and are in the log.
                  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
@@ -133,12 +133,12 @@ class PageCase(unittest.TestCase):
         return self.browser.find_element(By.CSS_SELECTOR, selector)
 
     def text_of(self, selector):
-        # In the page itself: rows come and go.
+        # In the page itself, because rows come and go.
         return self.browser.execute_script(
             "return document.querySelector(arguments[0])?.textContent ?? ''", selector)
 
     def rows(self, caption):
-        """The cells of a table's rows, by its caption; one that says that there is none is none."""
+        """The cells of the rows of the table with this caption; empty for its "none" row."""
         return self.browser.execute_script("""
             const table = [...document.querySelectorAll('table')]
                 .find((one) => one.caption.textContent === arguments[0]);
@@ -147,7 +147,7 @@ class PageCase(unittest.TestCase):
                 .filter((cells) => cells.length > 1);""", caption)
 
     def places_of_events(self):
-        """Those that are shown, the newest first, without gaps."""
+        """The events on the page, newest first, without gaps."""
         places = self.browser.execute_script("""
             return [...document.querySelectorAll('main ol.events li')]
                 .filter((one) => !one.textContent.includes('gap:')).map((one) => one.dataset.seq);""")
@@ -157,7 +157,7 @@ class PageCase(unittest.TestCase):
         self.eventually(lambda: self.text_of("#connection") == "live", "the page is not live")
 
     def press(self, selector):
-        """Clicks once it is there and rests: what is above it may still come."""
+        """Clicks when the element exists and no longer moves: content above it may still load."""
         def pressed():
             try:
                 self.find(selector).click()
@@ -172,7 +172,7 @@ class PageCase(unittest.TestCase):
         self.press("#question-yes")
 
     def fill(self, label, text):
-        """Writes into the field of the question whose label begins so."""
+        """Writes into the dialog's field whose label begins with this."""
         field = self.browser.execute_script("""
             return [...document.querySelectorAll('#question-fields label')]
                 .find((one) => one.textContent.startsWith(arguments[0]))

@@ -1,4 +1,4 @@
-// Documents as trees, and documents that are refused.
+// Valid documents as trees, and refused documents.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(YamlDocument, SaysWhatIsWrongAndWhere) {
       {"a: {\n", "line "},
       {"a: &x [*x]\n", "line 1: "},
       {std::string(100, '[') + std::string(100, ']'), "more than 64 tables and lists"},
-      // Deeper than yaml-cpp itself goes.
+      // Deeper than yaml-cpp itself supports.
       {std::string(5'000, '['), "line 1: more than 64 tables and lists"},
       {std::string(10'001, ' '), "a file of 10001 bytes; at most 10000 are allowed"},
   };

@@ -1,7 +1,7 @@
-// chaos [--minutes M | --seconds N] [--count C] [--seed S] [--faults A,B,…] [--dir DIR]: chaos by
-// hand, which ends after C faults at the latest. Prints each fault and the judgement; exit code 1
-// if anything was untrue, 77 if this machine cannot do it. Without a seed it takes one from the
-// clock, and prints it.
+// chaos [--minutes M | --seconds N] [--count C] [--seed S] [--faults A,B,…] [--dir DIR]: runs chaos
+// by hand, at most C faults. Prints each fault and the judgement. Exit code 1: an oracle found a
+// violation; 77: this machine cannot run chaos. The default seed comes from the clock and is
+// printed.
 
 #include "tests/chaos/chaos.h"
 

@@ -1,4 +1,4 @@
-// What people write of an array: indices, replacement strings, and what is refused.
+// The texts of an array: indices, replacement strings, and what is refused.
 
 #include "frameworks/batch/core/array.h"
 
@@ -89,11 +89,11 @@ TEST(ArrayText, ASliceHasTheIndicesOfItsPositions) {
   }
 }
 
-// The rows are what GNU parallel 20221122 made of these arguments.
+// The expected results are those of GNU parallel 20221122.
 TEST(Replacement, IsWhatGnuParallelMakes) {
   struct Row {
     std::string_view argument;
-    std::vector<std::string> expected;  // of {} {.} {/} {//} {/.}
+    std::vector<std::string> expected;  // for {} {.} {/} {//} {/.}
   };
   const Row rows[] = {
       {"a/b.tar.gz", {"a/b.tar.gz", "a/b.tar", "b.tar.gz", "a", "b.tar"}},
@@ -233,7 +233,7 @@ TEST(Results, ALineOfTheIndexIsTheSameAfterItsJourney) {
   EXPECT_TRUE(header && !*header);
 }
 
-// Attempts of a gang are numbered through all lives of the scheduler.
+// Attempt numbers of a gang continue across restarts of the scheduler.
 TEST(Results, OfAGangAreReadInEachLifeOfTheScheduler) {
   const auto line = parse_results_line("0\t7001\t0\tdone\t0.017\t0\t0\t31\t0\t0");
   ASSERT_TRUE(line && *line);

@@ -1,4 +1,4 @@
-// Agents on which several tasks of a job failed are avoided for a time.
+// Agents on which several tasks of a job failed are avoided for some time.
 
 #include "frameworks/batch/core/avoided_agents.h"
 
@@ -20,7 +20,7 @@ using State = proto::TaskState;
 
 const AgentId kBad("bad");
 
-// Twelve maps on four agents of three slots; those on "bad" have failed.
+// Twelve maps on four agents with three slots each; the maps on "bad" have failed.
 class BadAgent : public ::testing::Test {
  protected:
   BadAgent() : s(12, 1) {
@@ -45,7 +45,7 @@ class BadAgent : public ::testing::Test {
 TEST(AvoidedAgents, AreThoseOnWhichThreeTasksFailed) {
   AvoidedAgents agents;
   EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, 1, Time(), 9));
-  // The same task again says nothing new of the agent.
+  // A second failure of the same task is no further evidence against the agent.
   EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, 1, Time(), 9));
   EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kReduce, 1, Time(), 9));
   EXPECT_TRUE(agents.add_failure(kBad, TaskKind::kMap, 2, Time(), 9));
@@ -77,7 +77,7 @@ TEST(AvoidedAgents, AreForgivenAfterATime) {
   agents.forgive(Time() + kAvoidFor);
   EXPECT_FALSE(agents.contains(kBad));
   EXPECT_EQ(agents.next_deadline(), std::nullopt);
-  // It begins anew.
+  // The count starts again.
   EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, 7, Time() + kAvoidFor, 3));
 }
 
@@ -99,7 +99,7 @@ TEST(AvoidedAgents, AreThoseOnWhichThreeTasksInARowWereSlow) {
   EXPECT_TRUE(ends(true));
   EXPECT_FALSE(ends(true));
   EXPECT_TRUE(agents.contains(kBad));
-  // What still runs there ends in time: it is as fast as others again.
+  // The remaining tasks end in time: the agent is as fast as the others again.
   EXPECT_FALSE(ends(false));
   EXPECT_FALSE(agents.contains(kBad));
   EXPECT_EQ(agents.next_deadline(), std::nullopt);
@@ -116,7 +116,7 @@ TEST(AvoidedAgents, OnWhichTasksFailedAreNotForgivenForFastOnes) {
 
 TEST_F(BadAgent, GetsNoFurtherTaskAndIsShown) {
   EXPECT_THAT(s.status().avoided_agents, ElementsAre("bad"));
-  s.advance(seconds(2));  // Any agent on which a task has failed would do now.
+  s.advance(seconds(2));  // now any agent with a failed task could get tasks again
   EXPECT_EQ(s.asked("map"), 3);
   EXPECT_EQ(s.offer_all(), 0);
   EXPECT_EQ(s.offer(kBad, AskName("map"), 3), 0);
@@ -146,7 +146,7 @@ TEST_F(BadAgent, IsTakenAtOnceIfNoOtherCouldRunTheTasks) {
 }
 
 namespace {
-// Four agents of one slot; tasks take a second, and on "slow" five. `is_slow` says which do.
+// Four agents with one slot each. A task takes one second, or five if `is_slow`.
 void run_maps(JobScenario& s, int waves,
               const std::function<bool(const std::string& agent)>& is_slow) {
   s.begins_on({{"a", 1}, {"b", 1}, {"c", 1}, {"slow", 1}});
@@ -175,7 +175,7 @@ TEST(SlowAgentOfAJob, GetsNoFurtherTask) {
   EXPECT_TRUE(s.succeeded());
 }
 
-// Some tasks of a job take longer, wherever they run.
+// Some tasks of a job take longer on any agent.
 TEST(SlowTasksOfAJob, OnAllAgentsAreNoReasonToAvoidOne) {
   JobScenario s(400, 0);
   Prng random(3);

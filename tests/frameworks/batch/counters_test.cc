@@ -46,7 +46,7 @@ TEST(Reports, ThatAreNotOfTheirFormArePassedOn) {
   }
 }
 
-// What a program writes without a newline, as a prompt or a row of dots, is seen at once.
+// Output without a newline, such as a prompt or a row of dots, is passed on at once.
 TEST(Reports, HoldNothingBackThatIsNone) {
   ReportLines lines;
   EXPECT_EQ(lines.feed("...."), "....");
@@ -77,7 +77,7 @@ TEST(Counters, HaveABoundInNumberAndBytes) {
   for (int i = 0; i < 1'000; ++i) add_counters(one(std::to_string(i), 1), sum);
   EXPECT_LE(sum.size(), kCountersMax);
   EXPECT_FALSE(add_counters(one("another", 1), sum));
-  EXPECT_TRUE(add_counters(one("0", 1), sum));  // A known one still counts.
+  EXPECT_TRUE(add_counters(one("0", 1), sum));  // a known counter still counts
   EXPECT_EQ(sum.at({"g", "0"}), 2);
   Counters large;
   for (int i = 0; i < 100; ++i) add_counters(one(text(i, std::string(100, 'x')), 1), large);
@@ -98,7 +98,7 @@ TEST(Counters, StayWithinWhatCanBeCounted) {
   EXPECT_EQ(sum.at({"g", "a"}), -kCounterMax);
 }
 
-// --- of a stage --------------------------------------------------------------------------------
+// --- counters of a stage -----------------------------------------------------------------------
 
 TaskResult counted(int64_t amount) {
   TaskResult result{.http_address = "a:1"};
@@ -106,7 +106,7 @@ TaskResult counted(int64_t amount) {
   return result;
 }
 
-// An agent with outputs is lost: its maps are computed again, and are counted once.
+// Maps on a lost agent run again, and are counted once.
 TEST(CountersOfAStage, CountEachTaskOnceThoughItIsComputedAgain) {
   Stage stage(JobId("job-1"), TaskKind::kMap, 600, 0);
   stage.launch(0);
@@ -120,7 +120,7 @@ TEST(CountersOfAStage, CountEachTaskOnceThoughItIsComputedAgain) {
   EXPECT_EQ(stage.counters(), one("n", 12));
 }
 
-// A scheduler that takes over knows what was counted, also of a task whose output was lost since.
+// A restarted scheduler keeps the counts, also of tasks whose output was lost since.
 TEST(CountersOfAStage, OutliveTheScheduler) {
   Stage before(JobId("job-1"), TaskKind::kMap, 600, 0);
   for (const uint32_t number : {0u, 1u, 599u}) {

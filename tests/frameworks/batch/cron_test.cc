@@ -1,5 +1,5 @@
-// Cron expressions: how they are read, and when they fire, beside a reference that looks at each
-// minute with the C library's calendar.
+// Cron expressions: parsing, and fire times. A reference implementation checks each minute with the
+// C library's calendar.
 
 #include "frameworks/batch/core/cron.h"
 
@@ -46,7 +46,7 @@ Zone berlin() {
                       {utc(2027, 10, 31, 1), 1 * kHour}}};
 }
 
-// Samoa went over the date line: the 30th of December 2011 was left out.
+// Samoa crossed the date line: it skipped 30 December 2011.
 Zone samoa() {
   return {.begin = utc(2011, 12, 1),
           .end = utc(2012, 2, 1),
@@ -93,11 +93,11 @@ TEST(Cron, FiresAtTheTimesOfItsFields) {
 }
 
 TEST(Cron, DayOfMonthAndDayOfWeekAreEitherOr) {
-  // As every cron has it: the 13th, and each Friday.
+  // As in every cron: on the 13th, and on each Friday.
   EXPECT_THAT(
       local_fires("0 0 13 * fri", utc_zone(), utc(2026, 11, 25), 4),
       ElementsAre("2026-11-27T00:00", "2026-12-04T00:00", "2026-12-11T00:00", "2026-12-13T00:00"));
-  // With a step behind *, both must match: odd days that are a Friday.
+  // If * has a step, both fields must match: odd days that are a Friday.
   EXPECT_THAT(local_fires("0 0 */2 * fri", utc_zone(), utc(2026, 11, 25), 2),
               ElementsAre("2026-11-27T00:00", "2026-12-11T00:00"));
 }
@@ -162,7 +162,7 @@ TEST(Cron, SaysWhatIsWrong) {
   }
 }
 
-// The rules of next_fire_time, minute by minute.
+// The rules of next_fire_time, checked minute by minute.
 std::vector<int64_t> reference(const Cron& cron, const Zone& zone) {
   const auto matches = [&cron](int64_t local) {
     std::tm tm = {};
@@ -176,7 +176,7 @@ std::vector<int64_t> reference(const Cron& cron, const Zone& zone) {
   };
   std::vector<int64_t> fires;
   size_t span = 0;
-  int64_t reached = zone.begin + zone.offsets[0].offset;  // local time that has been
+  int64_t reached = zone.begin + zone.offsets[0].offset;  // the latest local time so far
   for (int64_t now = zone.begin; now < zone.end; now += 60) {
     while (span + 1 < zone.offsets.size() && zone.offsets[span + 1].from <= now) ++span;
     const int64_t local = now + zone.offsets[span].offset;
@@ -209,7 +209,7 @@ TEST(Cron, FiresAsTheReferenceDoes) {
                                         field(1, 12), " ", field(0, 6));
     SCOPED_TRACE(expression);
     const Result<Cron> read = parse_cron(expression);
-    if (!read) continue;  // The 31st of shorter months.
+    if (!read) continue;  // for example, the 31st of a shorter month
     const Zone zone = round % 3 == 0 ? samoa() : berlin();
     std::vector<int64_t> fires;
     for (int64_t after = zone.begin - 1;;) {

@@ -1,4 +1,4 @@
-// Arrays whose elements wait for those of another array.
+// Arrays whose elements wait for elements of another array.
 
 #include <algorithm>
 #include <functional>
@@ -26,7 +26,7 @@ StageOrder follower(const std::string& name, uint32_t elements, const std::strin
   return array(name, elements, {{.job = other, .on = Condition::kEach}});
 }
 
-// Positions that a range has.
+// The positions of a range's elements.
 std::vector<uint32_t> elements_of(const proto::TaskSpec& task) {
   std::vector<uint32_t> elements;
   const Result<Work> work = decode_work(task.data);
@@ -37,8 +37,8 @@ std::vector<uint32_t> elements_of(const proto::TaskSpec& task) {
   return elements;
 }
 
-// Array a, and b that follows it. Tasks end in an order that `chance` chooses; each element of b
-// that begins is checked.
+// Array a, and array b that waits for it element by element. `chance` selects the order in which
+// tasks end. Each element of b is checked when it begins.
 class TwoArrays {
  public:
   TwoArrays(uint32_t elements, uint64_t seed) : chance_(seed), elements_(elements) {}
@@ -49,12 +49,12 @@ class TwoArrays {
     if (change) change(stages[0], stages[1]);
     return s_.submit(stages).has_value();
   }
-  // How often elements of one of the arrays ran.
+  // How often each element of a stage ran.
   const std::map<uint32_t, int>& runs(const std::string& stage) { return runs_[stage]; }
   void fails(uint32_t element) { failing_.insert(element), s_.fails("p-a-", element); }
   void works(uint32_t element) { failing_.erase(element), s_.works("p-a-", element); }
 
-  // One task ends; false if there was none.
+  // Ends one task; false if none runs.
   bool end_one() {
     s_.launch();
     look();
@@ -74,7 +74,7 @@ class TwoArrays {
   void run() {
     for (int i = 0; i < 1'000; ++i) {
       if (end_one()) continue;
-      s_.run();  // Time passes, if somebody waits for that.
+      s_.run();  // lets time pass, if a timer is set
       if (!end_one()) return;
     }
     FAIL() << s_.phases();
@@ -99,7 +99,7 @@ class TwoArrays {
   Prng chance_;
   const uint32_t elements_;
   std::set<uint32_t> failing_;
-  std::set<uint32_t> done_;  // of a
+  std::set<uint32_t> done_;  // finished elements of a
   std::set<std::string> seen_;
   std::map<std::string, std::map<uint32_t, int>> runs_;
 };
@@ -133,7 +133,7 @@ TEST(AfterEach, AnElementBeginsWhileOthersOfTheFirstArrayRun) {
     if (!id.str().starts_with("p-b-3")) continue;
     for (const uint32_t element : elements_of(task)) begun.push_back(element);
   }
-  // They are a piece of what is done, as large as a range of it is.
+  // The elements of b's first range are done in a, and lie in one range of a.
   ASSERT_FALSE(begun.empty());
   for (const uint32_t element : begun) EXPECT_LE(element, elements.back());
 }
@@ -154,7 +154,7 @@ TEST(AfterEach, HoldsWhereverTheSchedulerEnds) {
     EXPECT_EQ(s.cluster().phases(), "a finished, b finished");
     EXPECT_EQ(s.runs("a"), once(40));
     EXPECT_EQ(s.runs("b"), once(40));
-    EXPECT_EQ(s.cluster().store().size(), 3u);  // Both as they ended, and the scheduler itself.
+    EXPECT_EQ(s.cluster().store().size(), 3u);  // two ended jobs and the scheduler itself
   }
 }
 
@@ -177,7 +177,7 @@ TEST(AfterEach, SkipsWhatCanNeverBeginAndRunsItWhenBothAreRetried) {
     EXPECT_THAT(b.error, HasSubstr("0 of 20 elements failed, and 2 were skipped"));
     s.works(3);
     s.works(17);
-    // In either order: b waits for a again.
+    // Both orders work: b waits for a again.
     const bool first_a = seed % 4 < 2;
     ASSERT_TRUE(s.cluster().retry(first_a ? "p-1.a" : "p-1.b"));
     if (restarts) s.cluster().restart();
@@ -185,7 +185,7 @@ TEST(AfterEach, SkipsWhatCanNeverBeginAndRunsItWhenBothAreRetried) {
       ASSERT_TRUE(s.cluster().retry("p-1.b"));
     } else {
       s.run();
-      ASSERT_EQ(s.cluster().phases(), "a failed, b failed");  // Nothing has changed for it.
+      ASSERT_EQ(s.cluster().phases(), "a failed, b failed");  // a has not been retried yet
       ASSERT_TRUE(s.cluster().retry("p-1.a"));
       ASSERT_TRUE(s.cluster().retry("p-1.b"));
     }
@@ -200,8 +200,8 @@ TEST(AfterEach, SkipsWhatCanNeverBeginAndRunsItWhenBothAreRetried) {
   }
 }
 
-// The first array has finished, failures and all, and is history; the second one knows its elements
-// through a restart.
+// The first array has ended with failures and is in the history. The second one still knows which
+// elements failed, also after a restart.
 TEST(AfterEach, KnowsTheElementsOfAnArrayThatHasFinished) {
   TwoArrays s(12, 5);
   s.fails(4);
@@ -270,7 +270,7 @@ TEST(AfterEach, StaysSkippedIfTheFailedArrayEndsLater) {
   }
 }
 
-// Its elements follow those of an array that follows another one.
+// The second array waits for elements of an array that waits for a third one.
 TEST(AfterEach, GoesThroughSeveralStages) {
   PipelineScenario s;
   s.fails("p-a-", 1);

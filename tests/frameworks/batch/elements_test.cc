@@ -1,4 +1,4 @@
-// Arrays: which elements run in which range, the meaning of each end, and the counts.
+// Arrays: which elements run in which range, what each end means, and the counts.
 
 #include "frameworks/batch/core/elements.h"
 
@@ -51,11 +51,11 @@ TEST(Array, RunsAllItsElementsAndIsDone) {
   EXPECT_TRUE(s.succeeded());
   EXPECT_EQ(s.status().array->done, 10);
   EXPECT_EQ(s.status().array->failed, 0);
-  EXPECT_EQ(s.store().size(), 2u);  // The ended job, and the scheduler itself.
+  EXPECT_EQ(s.store().size(), 2u);  // the ended job and the scheduler itself
 }
 
-// A range has elements for 1.5 s, 100 ms each; the last ranges are smaller, so that all slots end
-// together.
+// A range takes 1.5 s: here elements of 100 ms each. The last ranges are smaller, so that all slots
+// end together.
 TEST(Array, HasRangesOfTheTimeThatItsElementsTake) {
   JobScenario s(JobScenario::array(1'000));
   s.begins_on({{"a", 2}});
@@ -80,7 +80,7 @@ TEST(Array, WhatARangeHadNoTimeForRunsInAnother) {
   s.offer_all();
   const auto work = s.work_of<RangeWork>("range-00001-1-5-1");
   EXPECT_EQ(index_at(work.indices, 0), 6u);
-  EXPECT_FALSE(work.looks_back);  // Nothing was cut off.
+  EXPECT_FALSE(work.looks_back);  // no range was interrupted
 }
 
 TEST(Array, RunsNoMoreAtATimeThanItsBound) {
@@ -92,7 +92,7 @@ TEST(Array, RunsNoMoreAtATimeThanItsBound) {
   EXPECT_EQ(s.asked("range"), 3);
   EXPECT_EQ(s.offer_all(), 3);
   EXPECT_EQ(s.asked("range"), 0);
-  s.unreachable(s.running().begin()->first);  // It may still run.
+  s.unreachable(s.running().begin()->first);  // it may still run
   EXPECT_EQ(s.asked("range"), 0);
   s.finish_range(s.running().rbegin()->first);
   EXPECT_EQ(s.asked("range"), 1);
@@ -109,7 +109,7 @@ TEST(Array, AnElementThatFailsIsTriedAgainAsOftenAsItMay) {
   s.finish_range("range-00000-1-0-2", 2, {{.place = 1, .attempt = 1, .code = 9}});
   EXPECT_EQ(s.status().array->done, 1);
   EXPECT_EQ(s.status().array->failed_attempts, 1);
-  s.restart();  // The failure is remembered.
+  s.restart();  // the failure is stored
   s.subscribe();
   s.offer_all();
   const std::string id = s.running().begin()->first;
@@ -180,7 +180,7 @@ TEST(Array, APreemptedRangeIsNoFailureAndKeepsWhatHasEnded) {
   EXPECT_TRUE(s.succeeded()) << s.error();
 }
 
-// Two tasks report the same attempt of an element: one end counts.
+// Two tasks report the same attempt of an element; only one end counts.
 TEST(Array, CountsTheEndOfAnAttemptOnce) {
   JobOrder order = JobScenario::array(2);
   order.array->retries = 1;
@@ -210,8 +210,8 @@ TEST(Array, ATaskThatComesBackGoesOnIfItsElementsWait) {
   EXPECT_FALSE(s.killed("range-00000-1-0-1"));
 }
 
-// One element always ends its executor: its range is split until the element is found, and all
-// others are done.
+// One element always ends its executor. Its range is split until the element is found, and all
+// other elements finish.
 TEST(Array, FindsTheElementThatEndsItsExecutor) {
   JobScenario s(JobScenario::array(200));
   s.agent("a", 2);
@@ -258,7 +258,7 @@ TEST(Array, ACancelledOneKeepsItsOutput) {
   EXPECT_EQ(s.status().array->done, 32);
 }
 
-// Half a kilobyte for each is the most; it is a few bits.
+// The limit is half a kilobyte per element; the actual size is a few bits.
 TEST(Array, TakesFewBytesOfTheStoreForEachElement) {
   constexpr uint32_t kMany = 20'000;
   JobScenario s(JobScenario::array(kMany));
@@ -398,7 +398,7 @@ TEST(RetryOfAnArray, RunsTheElementsThatFailedAndNoOthers) {
   EXPECT_EQ(s.status().array->done, 10);
   EXPECT_EQ(s.status().array->failed_attempts, 4);
   EXPECT_EQ(s.gathers().back(), (GatherForm{.commits = true, .keeps = false}));
-  EXPECT_EQ(s.store().size(), 2u);  // The ended job, and the scheduler itself.
+  EXPECT_EQ(s.store().size(), 2u);  // the ended job and the scheduler itself
 }
 
 // `retries: 0` also holds for elements that the first try did not reach.
@@ -438,8 +438,8 @@ TEST(RetryOfAnArray, GoesOnWithOneThatWasCancelled) {
   EXPECT_EQ(runs.begin()->first, 32u);
 }
 
-// A task of the first try is reported again: its failures no longer count, but the elements that it
-// has done are done.
+// A task of the first try is reported again. Its failures no longer count, but its finished
+// elements stay done.
 TEST(RetryOfAnArray, TakesNoFailureOfTheFirstTry) {
   JobOrder order = JobScenario::array(4);
   order.array->at_once = 1;
@@ -462,7 +462,7 @@ TEST(RetryOfAnArray, TakesNoFailureOfTheFirstTry) {
   EXPECT_TRUE(s.succeeded());
 }
 
-// The scheduler may restart at any step of either try: no finished element runs again, and the
+// The scheduler may restart at any step of either try. No finished element runs again, and the
 // second try includes each element that failed in the first.
 TEST(RetryOfAnArray, AtAnyStepOfARestartRunsTheSame) {
   const std::set<uint32_t> failing = {1, 2, 6};
@@ -529,7 +529,7 @@ TEST(RetryOfAnArray, OfManyBlocksKeepsWhatIsDoneInEach) {
   ASSERT_EQ(s.status().array->failed, 2);
   ASSERT_TRUE(retry(s));
   s.offer_all();
-  finish_range_but(s, s.running().begin()->first, {});  // One block is written again.
+  finish_range_but(s, s.running().begin()->first, {});  // one block is rewritten
   s.restart();
   s.subscribe();
   EXPECT_EQ(s.status().array->done, kMany - 1);
@@ -555,7 +555,7 @@ TEST(RetryOfAnArray, IsPossibleForADayAndThenItsResultsStay) {
   EXPECT_EQ(s.store().size(), 2u);
 }
 
-// The last tasks of the job have no room for the index. Finished work is in the lanes.
+// The last task has no disk space for the index. Finished results are in the lanes.
 TEST(RetryOfAnArray, IsPossibleIfItsResultsCannotBeIndexed) {
   JobScenario s(JobScenario::array(10));
   s.holds_last_tasks();
@@ -581,7 +581,7 @@ TEST(RetryOfAnArray, IsPossibleIfItsResultsCannotBeIndexed) {
   EXPECT_NE(s.status().retry_until, Time());
   ASSERT_TRUE(retry(s));
   EXPECT_EQ(s.status().array->done, 9);
-  // There is still no room when all elements are done.
+  // The disk is still full when all elements are done.
   index(false);
   ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
   EXPECT_THAT(s.error(), HasSubstr("cannot be committed: no space left"));
@@ -591,8 +591,8 @@ TEST(RetryOfAnArray, IsPossibleIfItsResultsCannotBeIndexed) {
   EXPECT_TRUE(s.succeeded()) << s.error();
 }
 
-// The end of an element could not be stored. The element has done its work, so it is only attempted
-// again on request.
+// The end of an element could not be stored. The element has done its work, so only a requested
+// retry runs it again.
 TEST(Array, AnElementWhoseEndIsLostRunsAgainOnlyIfAsked) {
   JobOrder order = JobScenario::array(3);
   order.array->retries = 2;
@@ -619,7 +619,7 @@ TEST(Array, AnElementWhoseEndIsLostRunsAgainOnlyIfAsked) {
   EXPECT_TRUE(s.succeeded()) << s.error();
 }
 
-// Elements that ended well are done, even if the range reports trouble; the others wait.
+// If a range stops early, its elements that ended well are done, and the others wait.
 TEST(Array, ARangeThatStopsEarlyTellsWhatItHasDone) {
   JobScenario s(JobScenario::array(3));
   s.begins_on({{"a", 1}});

@@ -1,4 +1,4 @@
-// Gangs: ranks that run all at the same time, or not at all.
+// Gangs: all ranks run at the same time, or none does.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ struct Gang : JobScenario {
   explicit Gang(uint32_t ranks, int32_t retries = 0) : JobScenario(gang(ranks, retries)) {
     subscribe();
   }
-  // What the master does: offers for all of it, or none.
+  // Offers like the master: for the whole gang or not at all.
   int start(const std::vector<std::pair<std::string, int64_t>>& places) {
     proto::Offers offers;
     for (const auto& [agent, count] : places) {
@@ -46,7 +46,7 @@ struct Gang : JobScenario {
     const auto found = env.find(name);
     return found == env.end() ? "" : found->second;
   }
-  // The tasks that were told to end do so.
+  // Ends the tasks that were killed.
   void end_killed() {
     for (const std::string& id : running_ids()) {
       if (killed(id)) end(id, State::kKilled);
@@ -84,7 +84,7 @@ TEST(Gang, IsNotStartedInPart) {
   Gang s(3);
   EXPECT_EQ(s.start({{"a", 2}}), 0);
   EXPECT_EQ(s.asked("range"), 3);
-  // Nor by an offer that is for no gang.
+  // An offer for an ask without a gang does not start it either.
   EXPECT_EQ(s.offer(AgentId("a"), AskName("range"), 3), 0);
 }
 
@@ -95,7 +95,7 @@ TEST(Gang, IsBegunAgainAsAWholeIfOneFails) {
   s.finish_range(first[0], 1);
   s.exits(first[1], 1);
   EXPECT_TRUE(s.killed(first[2]));
-  EXPECT_THAT(s.asks(), IsEmpty());  // Not beside what is left of the first attempt.
+  EXPECT_THAT(s.asks(), IsEmpty());  // not while tasks of the first attempt remain
   s.end_killed();
   EXPECT_EQ(s.asked("range"), 3);
   ASSERT_EQ(s.start({{"b", 3}}), 3);
@@ -115,7 +115,7 @@ TEST(Gang, HasFailedWhenItsAttemptsAreUsed) {
   EXPECT_THAT(s.error(), HasSubstr("rank 1 exited with 3: oh"));
 }
 
-// Those that had ended well run again beside the others.
+// A retry also repeats the ranks that had succeeded.
 TEST(Gang, RunsAsAWholeWhenItIsRetried) {
   for (const bool is_cancelled : {false, true}) {
     SCOPED_TRACE(is_cancelled);
@@ -131,7 +131,8 @@ TEST(Gang, RunsAsAWholeWhenItIsRetried) {
     EXPECT_EQ(s.status().array->done, 0);
     ASSERT_EQ(s.start({{"a", 2}}), 2);
     for (const std::string& id : s.running_ids()) {
-      EXPECT_EQ(s.work_of<RangeWork>(id).failures.at(0), 1'000);  // Of each rank the last counts.
+      // for each rank, only the last attempt counts
+      EXPECT_EQ(s.work_of<RangeWork>(id).failures.at(0), 1'000);
       s.finish_range(id, 1);
     }
     EXPECT_TRUE(s.succeeded());
@@ -147,7 +148,7 @@ TEST(Gang, LosesNoAttemptWithAnAgent) {
   s.end_killed();
   s.start({{"b", 2}});
   ids = s.running_ids();
-  // One whose agent cannot be reached is not waited for.
+  // An unreachable rank does not delay the next attempt.
   s.unreachable(ids[0]);
   s.end_killed();
   ASSERT_EQ(s.start({{"c", 2}}), 2);
@@ -185,7 +186,7 @@ TEST(Gang, IsBegunAgainByTheNextLifeIfAPartIsGone) {
   EXPECT_TRUE(s.succeeded());
 }
 
-// Agents come back one after the other: one rank's end is told first, and later that another runs.
+// Agents return one after another: first one rank's end is reported, later that another rank runs.
 TEST(Gang, EndsRanksThatAreToldOfAfterTheirGangIsBroken) {
   Gang s(2);
   ASSERT_EQ(s.start({{"a", 1}, {"b", 1}}), 2);
@@ -202,7 +203,7 @@ TEST(Gang, EndsRanksThatAreToldOfAfterTheirGangIsBroken) {
   EXPECT_TRUE(s.succeeded());
 }
 
-// The acknowledgement of a rank's end may be lost with the scheduler, though its failure was kept.
+// A rank's failure was stored, but the acknowledgement of its end was lost with the scheduler.
 TEST(Gang, LosesOneAttemptHoweverOftenItsFailureIsTold) {
   Gang s(2, 1);
   ASSERT_EQ(s.start({{"a", 2}}), 2);

@@ -87,7 +87,7 @@ TEST(Job, TakesTheSameAgentAgainIfNoOtherComes) {
   EXPECT_EQ(s.deadline(), std::nullopt);
 }
 
-// No other agent and no other time would mend that.
+// Another agent or a later attempt would not help.
 TEST(Job, FailsAtOnceIfItsCommandIsWrong) {
   JobScenario s(3, 0);
   s.begins_on({{"a", 2}, {"b", 1}});
@@ -107,8 +107,7 @@ TEST(Job, TriesAgainAfterAnErrorOfACommandThatHasDoneItsWorkElsewhere) {
   EXPECT_THAT(s.error(), HasSubstr("longer than 64 MiB"));
 }
 
-// A retry has the plan and the files of the job itself. An agent may see them that another does
-// not.
+// A retry uses the job's stored plan and files. If one agent does not find them, another may.
 TEST(Job, WhoseFilesAreGoneIsToBeSubmittedAgain) {
   JobScenario s(1, 0);
   s.agent("a", 1);
@@ -137,7 +136,7 @@ TEST(Job, ThatIsImpossibleFailsIfItSaysSoBeforeItHasBegun) {
   tell(never);
   EXPECT_EQ(never.status().phase, proto::BatchPhase::kFailed);
   EXPECT_THAT(never.error(), HasSubstr("not enough gpus"));
-  // The agents of a job that runs may only be away.
+  // For a running job, the agents may only be disconnected.
   JobScenario begun(order);
   begun.begins_on({{"a", 1}});
   tell(begun);
@@ -195,7 +194,7 @@ TEST(Job, FailsAfterFourAttemptsWithTheEndOfStandardError) {
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
 }
 
-// A line of the log has the beginning of the reason, and no line break of its author.
+// The log line has the beginning of the reason, without the author's line breaks.
 TEST(Job, NotesTheWholeReasonOfAFailure) {
   JobScenario s(1, 0);
   s.begins_on({{"a", 1}});
@@ -209,7 +208,7 @@ TEST(Job, NotesTheWholeReasonOfAFailure) {
   EXPECT_EQ(to_text(TraceEvent(*failed)).find('\n'), std::string::npos);
 }
 
-// The executor cannot tell it any more: its agent does.
+// The executor has died, so its agent reports its last words.
 TEST(Job, FailsWithTheLastWordsOfATaskThatEndsItsExecutor) {
   JobScenario s(1, 1);
   s.agent("a", 1);
@@ -319,7 +318,7 @@ TEST(TimeLimit, OfAnElementIsThatOfItsExecutorAndItsAgentEndsWhatOutlivesIt) {
   const std::string range = s.running().begin()->first;
   EXPECT_EQ(s.work_of<RangeWork>(range).timeout, seconds(90));
   EXPECT_EQ(s.running().begin()->second.spec.max_run_time, seconds(90) + kRangeTime + kRangeMargin);
-  // The executor tells it as an exit code.
+  // The executor reports a timeout as an exit code.
   s.finish_range(range, 1, {{.place = 0, .attempt = 1, .code = 124}});
   while (!s.over()) {
     ASSERT_GT(s.offer_all(), 0);
@@ -361,14 +360,14 @@ TEST(Job, ComputesTheOutputsOfALostAgentAgain) {
   const auto reduce = s.work_of<ReduceWork>("reduce-00000-1");
   EXPECT_THAT(reduce.addresses, ElementsAre("b:5081"));
   EXPECT_THAT(reduce.maps, ElementsAre(MapOutput{0, 2}, MapOutput{0, 1}));
-  // Told again, it changes nothing.
+  // A repeated message changes nothing.
   s.notify(proto::Failure{.agent = AgentId("a")});
   EXPECT_EQ(s.status().map.done, 2);
   s.finish_all();
   EXPECT_TRUE(s.succeeded());
 }
 
-// Else the maps of other jobs of the user, if there are always some, would hold them up for ever.
+// Otherwise a steady flow of the user's other maps could delay them for ever.
 TEST(Reduces, AndTheEndOfAJobGoBeforeTheMapsOfOthers) {
   JobScenario s(2, 1);
   s.agent("a", 2);
@@ -385,8 +384,8 @@ TEST(Reduces, AndTheEndOfAJobGoBeforeTheMapsOfOthers) {
   EXPECT_GT(s.asks().front().priority, of_maps);
 }
 
-// Reduces hold all slots when an output is lost: the first that cannot fetch it makes room for its
-// map, and no further reduce takes that.
+// Reduces occupy all slots when an output is lost. The first reduce that cannot fetch it fails and
+// frees a slot for the map; no other reduce takes this slot.
 TEST(Reduces, MakeRoomForAMapThatHasToRunAgain) {
   JobScenario s(2, 4);
   s.begins_on({{"a", 1}, {"b", 2}});
@@ -407,7 +406,7 @@ TEST(Reduces, MakeRoomForAMapThatHasToRunAgain) {
   EXPECT_EQ(s.asked("reduce"), 0);
   EXPECT_EQ(s.offer_all(), 1);
   EXPECT_TRUE(s.runs(of_a + "-2"));
-  s.finish(reduces[1]);  // It has all of its input.
+  s.finish(reduces[1]);  // It had fetched all of its input.
   EXPECT_EQ(s.asked("reduce"), 0);
   s.finish(of_a + "-2");
   EXPECT_EQ(s.asked("reduce"), 3);
@@ -443,7 +442,7 @@ TEST(Job, MakesAgainWhatAReduceCannotFetchAndRunsItAgain) {
   EXPECT_EQ(s.offer_all(), 1);
   s.finish("map-00001-2");
   EXPECT_EQ(s.offer_all(), 1);
-  // What was made again since is left alone; numbers that do not exist are too.
+  // An output that was made again since is kept; unknown task numbers are ignored.
   s.fail("reduce-00000-2", "cannot fetch", TaskFailure{.fetch_failed = {{1, 1}, {99, 1}}});
   EXPECT_EQ(s.status().map.done, 3);
   s.offer_all();
@@ -501,10 +500,10 @@ TEST(Job, UsesTheOutputOfWhicheverAttemptFinishesFirst) {
   s.unreachable("map-00000-1");
   s.offer_all();
   EXPECT_TRUE(s.runs("map-00000-2"));
-  s.finish("map-00000-1");  // It had gone on, out of sight.
+  s.finish("map-00000-1");  // It continued while its agent was unreachable.
   EXPECT_TRUE(s.killed("map-00000-2"));
   EXPECT_EQ(s.status().map.done, 1);
-  s.finish("map-00000-2");  // It ends before the kill arrives, and is not used.
+  s.finish("map-00000-2");  // It ends before the kill arrives; its result is not used.
   s.offer_all();
   EXPECT_THAT(s.work_of<ReduceWork>("reduce-00000-1").maps, ElementsAre(MapOutput{0, 1}));
 }
@@ -577,10 +576,10 @@ TEST(Job, LaunchesNoMoreThanOneMessageCanCarry) {
   const int launched = s.offer(AgentId("a"), AskName("map"), 100);
   EXPECT_GT(launched, 10);
   EXPECT_LT(launched, 30);
-  EXPECT_EQ(s.asked("map"), 100 - launched);  // The ask stands, lowered by what was launched.
+  EXPECT_EQ(s.asked("map"), 100 - launched);  // The ask remains, minus the launched tasks.
 }
 
-// Any order of events leaves every invariant whole, and once the storm is over the job ends well.
+// After any order of events all invariants hold, and the job ends successfully.
 TEST(Job, GetsThroughAnyStorm) {
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(text("seed ", seed));
@@ -641,7 +640,7 @@ TEST(Job, GetsThroughAnyStorm) {
           break;
       }
     }
-    // The storm is over.
+    // Everything works again.
     if (!connected && !s.over()) s.subscribe();
     for (int round = 0; round < 200 && !s.over(); ++round) {
       s.offer_all();
@@ -649,7 +648,7 @@ TEST(Job, GetsThroughAnyStorm) {
       s.advance(seconds(1));
     }
     ASSERT_TRUE(s.over());
-    // Only what failed four times by itself may have ended it.
+    // A job may fail only because a task failed four times by itself.
     if (!s.succeeded()) {
       EXPECT_THAT(s.error(), HasSubstr("failed as attempt 4"));
     }

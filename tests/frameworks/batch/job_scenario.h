@@ -1,9 +1,8 @@
 #pragma once
 
-// The batch scheduler with one job, a store, and a small cluster that is told what happens: offers
-// come to the measure of the asks, tasks do what the story says. Names of tasks and asks are those
-// of the job, without its id. The job's last task runs by itself. violations() is checked after
-// each step.
+// The batch scheduler with one job, a store, and a small cluster. Offers match the asks, and the
+// test decides how tasks end. Names of tasks and asks are the job's own, without its id. The job's
+// last task runs by itself. violations() is checked after each step.
 
 #include <algorithm>
 #include <deque>
@@ -21,7 +20,7 @@
 
 namespace proffer::batch {
 
-// What the last task of an array does beside its index.
+// What the last task of an array does besides writing its index.
 struct GatherForm {
   bool commits = false;
   bool keeps = false;
@@ -69,7 +68,7 @@ class JobScenario {
   JobScenario(int maps, int reducers) : JobScenario(order(maps, reducers)) {}
   explicit JobScenario(JobOrder order) : order_(std::move(order)) { restart(); }
 
-  // A new process of the scheduler, with the store of the one before.
+  // Starts a new scheduler process with the same store.
   void restart() {
     jobs_ = std::make_unique<Jobs>(JobsOptions());
     asks_.clear();
@@ -79,7 +78,7 @@ class JobScenario {
   // --- the cluster -----------------------------------------------------------------------------
   void agent(const std::string& name, int slots) { slots_[AgentId(name)] = slots; }
   void agent_ends(const std::string& name) { slots_.erase(AgentId(name)); }
-  // What has ended and is not acknowledged is told first, then what runs.
+  // Unacknowledged ends are reported first, then running tasks.
   void subscribe() {
     notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"),
                              .session = SessionEpoch(++sessions_)});
@@ -93,7 +92,7 @@ class JobScenario {
           Request{.relay = 1, .what = Submit{.order = order_, .role = {}}, .by = {.user = "ada"}});
     }
   }
-  // The scheduler begins with these agents, and launches what has room.
+  // Adds these agents, subscribes, and launches the first tasks.
   void begins_on(const std::map<std::string, int>& slots) {
     for (const auto& [name, count] : slots) agent(name, count);
     subscribe();
@@ -104,8 +103,7 @@ class JobScenario {
     notify(sdk::Disconnected{"gone"});
   }
 
-  // Offers what is free to what is asked for, until nothing more fits. Returns how many were
-  // launched.
+  // Offers free slots for the asks until no more tasks fit. Returns the number of launched tasks.
   int offer_all() {
     int launched = 0;
     for (int round = 0; round < 1'000; ++round) {
@@ -117,14 +115,14 @@ class JobScenario {
           if (count <= 0 || !allows(ask, name)) continue;
           launched += offer(name, ask.name, count);
           offered = true;
-          break;  // The asks have changed.
+          break;  // the asks have changed
         }
       }
       if (!offered) break;
     }
     return launched;
   }
-  // One offer, wanted or not; how many tasks were launched on it.
+  // Makes one offer, whether it is wanted or not. Returns the number of launched tasks.
   int offer(const AgentId& agent, const AskName& ask, int64_t count) {
     Offer offered{.id = OfferId(++offers_), .agent = agent};
     offered.fills.push_back(AskFill{AskName(text(kJob, ask.str())), count});
@@ -134,8 +132,8 @@ class JobScenario {
     return static_cast<int>(running_.size() - before);
   }
 
-  // --- what tasks do ---------------------------------------------------------------------------
-  // Ids by value: they may be keys of what changes.
+  // --- tasks -----------------------------------------------------------------------------------
+  // Ids are passed by value: they may be keys of the map that changes.
   void finish(std::string id) {
     if (id.starts_with("plan")) return finish_plan(id, {.maps = 1});
     const Running task = take(id);
@@ -143,12 +141,12 @@ class JobScenario {
     result.http_address = text(task.agent.str(), ":5081");
     status(id, task.agent, State::kFinished, Reason::kNone, "", encode_result(result));
   }
-  // A plan task found this.
+  // The plan task ends with this result.
   void finish_plan(std::string id, PlanResult result) {
     const Running task = take(id);
     status(id, task.agent, State::kFinished, Reason::kNone, "", encode_plan_result(result));
   }
-  // A range ended its first `ended` elements, these of them with a failure; each took so long.
+  // A range ends its first `ended` elements, these with failures; each element took `each`.
   void finish_range(std::string id, uint32_t ended, std::vector<ElementFailure> failures = {},
                     Duration each = milliseconds(100)) {
     const Running task = take(id);
@@ -169,7 +167,7 @@ class JobScenario {
     const Running task = take(id);
     status(id, task.agent, state, reason, message, data);
   }
-  // Its agent is past its timeout; the task may still run there.
+  // The task's agent is past its timeout; the task may still run there.
   void unreachable(const std::string& id) {
     status(id, running_.at(id).agent, State::kUnreachable, Reason::kAgentUnreachable);
   }
@@ -216,18 +214,18 @@ class JobScenario {
     }
     end_by_itself();
   }
-  // The cluster knows nothing of this task.
+  // The cluster forgets this task.
   void forget(const std::string& id) { running_.erase(id); }
-  // What each attempt will have used.
+  // CPU time that each attempt uses.
   void attempts_use(Duration cpu) { cpu_each_ = cpu; }
-  // From now on the job's last tasks run until the story ends them.
+  // From now on, the job's last tasks run until the test ends them.
   void holds_last_tasks() { holds_last_tasks_ = true; }
-  // Its end comes before the kill.
+  // The task finishes before its kill arrives.
   void finishes_when_killed(const std::string& id) { finishing_.insert(id); }
   void cancel() { handle(Request{.relay = 2, .what = Cancel{id()}, .by = {.user = "ada"}}); }
   JobId id() const { return JobId("job-1"); }
 
-  // --- what one sees ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   const std::map<std::string, Running>& running() const { return running_; }
   std::vector<std::string> running_ids() const {
     std::vector<std::string> ids;
@@ -237,7 +235,7 @@ class JobScenario {
   std::string agent_of(const std::string& id) const { return running_.at(id).agent.str(); }
   bool runs(const std::string& id) const { return running_.count(id) != 0; }
   bool killed(const std::string& id) const { return running_.at(id).kill_asked; }
-  // The first event of its kind; nullptr if there was none.
+  // The first event of this kind; nullptr if there was none.
   template <Traced T>
   const T* traced() const {
     for (const TraceEvent& one : trace_) {
@@ -264,11 +262,11 @@ class JobScenario {
   bool over() const { return proto::has_ended(status().phase); }
   bool succeeded() const { return status().phase == proto::BatchPhase::kFinished; }
   std::string error() const { return status().error; }
-  // What last tasks have done.
+  // The kinds of the last tasks so far.
   const std::vector<EndWork::Kind>& ends() const { return ends_; }
   const std::vector<GatherForm>& gathers() const { return gathers_; }
   const std::vector<Answer>& told() const { return told_; }
-  // Since this was last asked: "job-1. a b", "job-1. everywhere".
+  // Released files since the last call: "job-1. a b", "job-1. everywhere".
   std::vector<std::string> released() {
     std::vector<std::string> lines;
     for (const proto::ReleaseFiles& files : std::exchange(released_, {})) {
@@ -295,7 +293,7 @@ class JobScenario {
     for (const Violation& violation : jobs_->violations()) ADD_FAILURE() << violation.what;
   }
 
-  // What is killed because the job ends does so, and the last task is done at once.
+  // Ends killed tasks of an ending job, and the last task, at once.
   void end_by_itself() {
     if (is_ending_) return;
     is_ending_ = true;

@@ -92,7 +92,7 @@ TEST(PrintableTail, DoesNothingToTheScreen) {
   EXPECT_EQ(printable_tail("\xC2\x9B"
                            "31m",
                            100),
-            "\\xc2\\x9b31m");  // A control character of C1.
+            "\\xc2\\x9b31m");  // a C1 control character
 }
 
 TEST(PrintableTail, StartsWithALine) {

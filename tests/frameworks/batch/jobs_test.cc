@@ -1,4 +1,4 @@
-// The batch scheduler's own stories: what outlives its process, and whom it serves.
+// Stories of the batch scheduler: its state across restarts, and its users.
 
 #include "frameworks/batch/core/jobs.h"
 
@@ -21,7 +21,7 @@ TEST(Restart, RepeatsNoMapThatHasFinishedOrRuns) {
   JobScenario s(3, 1);
   s.begins_on({{"a", 2}});
   s.finish("map-00000-1");
-  EXPECT_EQ(s.unacknowledged(), 0u);  // It is kept.
+  EXPECT_EQ(s.unacknowledged(), 0u);  // the submission is stored
   s.restart();
   s.subscribe();
   EXPECT_EQ(s.status().map.done, 1);
@@ -69,8 +69,8 @@ TEST(Restart, AtAnyStepEndsTheSameWay) {
     EXPECT_EQ(s.status().reduce.done, 2);
     s.restart();
     s.subscribe();
-    EXPECT_TRUE(s.succeeded());       // It is still told so.
-    EXPECT_EQ(s.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+    EXPECT_TRUE(s.succeeded());       // the end is still known
+    EXPECT_EQ(s.store().size(), 2u);  // the ended job and the scheduler itself
   }
 }
 
@@ -90,7 +90,7 @@ TEST(Restart, KeepsHowOftenATaskHasFailed) {
   EXPECT_THAT(s.error(), HasSubstr("failed as attempt 4"));
 }
 
-// The acknowledgement of an end may be lost with the scheduler, though its failure was kept.
+// A failure was stored, but the acknowledgement of the end was lost with the scheduler.
 TEST(Restart, CountsAFailureOnceHoweverOftenItIsTold) {
   JobScenario s(1, 0);
   s.begins_on({{"a", 1}});
@@ -109,7 +109,7 @@ TEST(Restart, CountsAFailureOnceHoweverOftenItIsTold) {
   EXPECT_FALSE(s.over()) << s.error();
 }
 
-// Map outputs are fetched until then.
+// Reduces fetch map outputs until the job ends.
 TEST(ReleasedFiles, AreThoseOfAJobThatHasEndedOnTheAgentsOfItsTasks) {
   JobScenario s(2, 1);
   s.begins_on({{"a", 1}, {"b", 1}, {"c", 0}});
@@ -118,7 +118,8 @@ TEST(ReleasedFiles, AreThoseOfAJobThatHasEndedOnTheAgentsOfItsTasks) {
   EXPECT_THAT(s.released(), IsEmpty());
   s.finish_all();
   ASSERT_TRUE(s.succeeded());
-  EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody b"));  // anybody ran the last task
+  // agent `anybody` ran the last task
+  EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody b"));
 }
 
 TEST(ReleasedFiles, OfAnArrayAreThoseOfItsRanges) {
@@ -138,11 +139,11 @@ TEST(ReleasedFiles, OfAnArrayThatWasCancelledAreThoseToo) {
   s.begins_on({{"a", 2}});
   s.cancel();
   EXPECT_THAT(s.released(), IsEmpty());
-  s.cancel();  // It cannot be retried any more.
+  s.cancel();  // a cancelled job cannot be retried
   EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
 }
 
-// A retry fetches the map outputs of the first try.
+// A retry fetches map outputs of the first try.
 TEST(ReleasedFiles, AreNotThoseOfAJobThatCanBeRetried) {
   JobScenario s(2, 1);
   s.begins_on({{"a", 1}});
@@ -156,7 +157,7 @@ TEST(ReleasedFiles, AreNotThoseOfAJobThatCanBeRetried) {
   s.offer_all();
   s.cancel();
   EXPECT_THAT(s.released(), IsEmpty());
-  s.cancel();  // Nothing is kept of it any more.
+  s.cancel();  // its record is gone
   EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
 }
 
@@ -175,7 +176,7 @@ TEST(ReleasedFiles, AreThoseOfEachTryOfAJob) {
   EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
 }
 
-// Where an earlier life has launched tasks is not kept.
+// The agents of tasks that an earlier process launched are not stored.
 TEST(ReleasedFiles, AreToldEverywhereAfterARestart) {
   JobScenario s(2, 0);
   s.begins_on({{"a", 1}});
@@ -189,7 +190,8 @@ TEST(ReleasedFiles, AreToldEverywhereAfterARestart) {
   EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
   s.restart();
   s.subscribe();
-  EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));  // It may not have been said.
+  // the release may not have been sent
+  EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
   s.advance(hours(2));
   s.restart();
   s.subscribe();
@@ -276,7 +278,7 @@ TEST_F(RetryOfAJob, DoesWhatIsMissingAndNothingElse) {
   EXPECT_TRUE(s_.succeeded());
   EXPECT_EQ(s_.status().map.records_in, 20);
   EXPECT_EQ(s_.ends().back(), EndWork::Kind::kCommit);
-  EXPECT_EQ(s_.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+  EXPECT_EQ(s_.store().size(), 2u);  // the ended job and the scheduler itself
   ASSERT_FALSE(retry().job);
   EXPECT_THAT(s_.told().back().job.error().message(), HasSubstr("has finished"));
 }
@@ -345,7 +347,7 @@ TEST(RetryOfJobs, KeepsWhatFinishedWhileTheJobEnded) {
 
 // --- several users -----------------------------------------------------------------------------
 
-// A scheduler that serves users, with a store that takes everything.
+// A scheduler with several users, and a store that accepts everything.
 class ManyJobs : public ::testing::Test {
  protected:
   void SetUp() override { subscribe(); }
@@ -435,14 +437,14 @@ TEST_F(ManyJobs, OfAUserWhoHasManyWaitWithoutHoldingOthersBack) {
   EXPECT_EQ(one_more.error().code(), ErrorCode::kResourceExhausted);
   const std::string of_bob = submit("bob")->job;
   const std::string urgent = submit("bob", 5)->job;
-  // The next place is bob's, and goes to the job that he wants first.
+  // Bob gets the next free place, for his job with the highest priority.
   ASSERT_TRUE(ask(Cancel{JobId("job-1")}, {.user = "ada"}));
   EXPECT_EQ(ask(WatchJob{.job = JobId(urgent)}, {.user = "bob"})->phase, proto::BatchPhase::kMap);
   EXPECT_EQ(ask(WatchJob{.job = JobId(of_bob)}, {.user = "bob"})->phase,
             proto::BatchPhase::kQueued);
 }
 
-// Else the files of job words-7.x-8 would go with those of words-7.
+// Otherwise a release of the files of words-7 would include those of job words-7.x-8.
 TEST_F(ManyJobs, HaveNoIdThatBeginsAsTasksOfAnotherDo) {
   JobOrder order = JobScenario::order(1, 0);
   order.name = "words-7.x";

@@ -59,7 +59,7 @@ TEST(Partition, IsOfItsOwnFieldsIfTheyAreNamed) {
 
 TEST(SortOfKeys, FollowsItsRules) {
   struct Row {
-    std::string rules;  // none: by bytes
+    std::string rules;  // empty: by bytes
     uint32_t fields;
     std::vector<std::string> sorted;
   };
@@ -84,7 +84,7 @@ TEST(SortOfKeys, FollowsItsRules) {
   }
 }
 
-// A sort that loses or repeats keys that differ would split the lines of one key.
+// If a sort lost or repeated different keys, the lines of one key would be split.
 TEST(SortOfKeys, IsATotalOrderInWhichOnlyTheSameBytesAreEqual) {
   Prng random(11);
   const std::string letters("0129-. a\t", 9);

@@ -1,4 +1,4 @@
-// Which hosts tasks prefer, and how tasks that prefer hosts are asked for and launched.
+// Preferred hosts of tasks, and the asks and launches of tasks with preferred hosts.
 
 #include "frameworks/batch/core/locality.h"
 
@@ -20,7 +20,7 @@ using Hosts = std::vector<std::string>;
 
 Split split_of(std::vector<Chunk> chunks) { return {.chunks = std::move(chunks)}; }
 
-// Maps 0 and 1 prefer a, map 2 prefers b, map 3 prefers nothing.
+// Maps 0 and 1 prefer a, map 2 prefers b, map 3 has no preference.
 JobOrder job_of_four(int reducers = 0) {
   JobOrder order = JobScenario::order(4, reducers);
   order.locality = {.groups = {{"a"}, {"b"}}, .maps = {{1, 2}, {2, 1}}};
@@ -65,10 +65,10 @@ TEST(LocalityFile, HasHostsAndAPathOnEachLine) {
 TEST(Locality, OfASplitIsWhereMostOfItsBytesAre) {
   const HostsOfPaths hosts = {{"/d", {"a"}}, {"/d/x", {"b", "c"}}, {"/d/below", {"c"}}};
   const std::vector<Split> splits = {
-      split_of({{"/d/x", 0, 10}}),                        // the file counts, not its directory
-      split_of({{"/d/y", 0, 10}}),                        // of the directory
-      split_of({{"/d/below/z", 0, 9}, {"/d/xy", 0, 4}}),  // a has less than half of what c has
-      split_of({{"/d/below/z", 0, 9}, {"/d/xy", 0, 5}}),  // half
+      split_of({{"/d/x", 0, 10}}),  // the file's hosts count, not its directory's
+      split_of({{"/d/y", 0, 10}}),  // hosts of the directory
+      split_of({{"/d/below/z", 0, 9}, {"/d/xy", 0, 4}}),  // a has less than half of c's bytes
+      split_of({{"/d/below/z", 0, 9}, {"/d/xy", 0, 5}}),  // a has half of c's bytes
       split_of({{"/elsewhere", 0, 10}}),
       split_of({{"/elsewhere", 10, 10}}),
   };
@@ -76,7 +76,7 @@ TEST(Locality, OfASplitIsWhereMostOfItsBytesAre) {
   ASSERT_TRUE(near) << near.error().message();
   EXPECT_EQ(near->groups, (std::vector<Hosts>{{"b", "c"}, {"a"}, {"c"}, {"a", "c"}}));
   EXPECT_THAT(near->of_maps(6), ElementsAre(1, 2, 3, 4, 0, 0));
-  EXPECT_EQ(near->maps.size(), 5u);  // Neighbours of one group are one run.
+  EXPECT_EQ(near->maps.size(), 5u);  // adjacent maps of one group are one run
   EXPECT_THAT(near->of_others(3), IsEmpty());
   EXPECT_EQ(near->wait, seconds(5));
 
@@ -99,7 +99,7 @@ TEST(Locality, ComesBackFromTheOrderAsItWas) {
   EXPECT_TRUE(*decode_order_record(encode(order)) == order);
   order.order.time_limit = seconds(5);
   EXPECT_TRUE(*decode_order_record(encode(order)) == order);
-  // Of more maps than there are; of a group that is not; without hosts; out of order.
+  // More maps than the job has; an unknown group; a group without hosts; hosts out of order.
   for (const Locality& wrong :
        {Locality{.groups = {{"a"}}, .maps = {{1, 5}}},
         Locality{.groups = {{"a"}}, .maps = {{2, 1}}}, Locality{.groups = {{"a"}}, .all = 2},
@@ -126,7 +126,7 @@ TEST(LocalityBuckets, AreTheLargestGroupsAndTheRest) {
   EXPECT_EQ(buckets.hosts(LocalityBuckets::kRest), (Hosts{"h1", "h2", "h3", "shared"}));
   EXPECT_THAT(buckets.near(AgentId("h2")), ElementsAre(2));
   EXPECT_THAT(buckets.near(AgentId("nowhere")), IsEmpty());
-  // More hosts than an ask may name.
+  // More hosts than an ask may have.
   near.groups.assign(1'000, {});
   for (size_t i = 0; i < 1'000; ++i) near.groups[i] = {text("h", i)};
   EXPECT_EQ(LocalityBuckets(near, {}).hosts(LocalityBuckets::kRest).size(), kPreferredMax);
@@ -146,12 +146,12 @@ TEST(PreferredHosts, AreAskedForWithABoundedWait) {
 TEST(PreferredHosts, GetTheirTasksWhicheverAskAnOfferIsFor) {
   JobScenario s(job_of_four());
   s.subscribe();
-  // For the task without hosts, on b: what b has near goes first.
+  // The offer on b is for the task without hosts; the task that prefers b is launched first.
   EXPECT_EQ(s.offer(AgentId("b"), AskName("map"), 1), 1);
   EXPECT_TRUE(s.runs("map-00002-1"));
   EXPECT_EQ(s.asked("map-near2"), 0);
   EXPECT_EQ(s.asked("map"), 1);
-  // The wait for a is over, says the allocator.
+  // The allocator has ended the locality wait for a.
   EXPECT_EQ(s.offer(AgentId("c"), AskName("map-near1"), 1), 1);
   EXPECT_TRUE(s.runs("map-00000-1"));
   EXPECT_EQ(s.offer(AgentId("c"), AskName("map"), 1), 1);
@@ -159,13 +159,12 @@ TEST(PreferredHosts, GetTheirTasksWhicheverAskAnOfferIsFor) {
   EXPECT_EQ(s.offer(AgentId("a"), AskName("map-near1"), 1), 1);
   s.finish_all();
   EXPECT_TRUE(s.succeeded());
-  // One that prefers nothing counts as neither.
+  // A task without preferred hosts counts as neither near nor far.
   EXPECT_EQ(s.status().map.near, 2);
   EXPECT_EQ(s.status().map.far, 1);
 }
 
-// The offer came for a task that was launched meanwhile: a task that waits for its hosts is not
-// launched in its place.
+// The offer's task was launched meanwhile. A task in its locality wait is not launched instead.
 TEST(PreferredHosts, ATaskThatWaitsForThemIsNotLaunchedForAnotherAsk) {
   JobScenario s(job_of_four());
   s.subscribe();
@@ -186,7 +185,7 @@ TEST(PreferredHosts, AreCountedAgainAfterARestartOfTheScheduler) {
   s.subscribe();
   EXPECT_EQ(s.status().map.near, 2);
   EXPECT_EQ(s.status().map.far, 1);
-  // Lost outputs are computed again, where there is room then.
+  // Lost outputs are computed again, on any agent with free slots.
   s.notify(proto::Failure{.agent = AgentId("a")});
   EXPECT_EQ(s.status().map.near + s.status().map.far, 0);
   EXPECT_EQ(s.asked("map-near1"), 2);
@@ -199,7 +198,7 @@ TEST(PreferredHosts, AreCountedAgainAfterARestartOfTheScheduler) {
   EXPECT_EQ(s.status().map.far, 3);
 }
 
-// The plan is made in the cluster, and names the hosts that have the input of each map task.
+// A task in the cluster makes the plan, which names the hosts of each map task's input.
 TEST(PreferredHosts, AreSaidByThePlanOfAJobThatWaited) {
   JobOrder order = JobScenario::order(1, 1);
   order.maps = 0;
@@ -220,7 +219,7 @@ TEST(PreferredHosts, AreSaidByThePlanOfAJobThatWaited) {
   };
   EXPECT_TRUE(wants({"a", "b"}, 2));
   EXPECT_TRUE(wants({"z"}, 1));
-  // The next life of the scheduler knows it from the store.
+  // The restarted scheduler reads it from the store.
   s.restart();
   s.subscribe();
   EXPECT_TRUE(wants({"a", "b"}, 2));
@@ -231,7 +230,7 @@ TEST(PreferredHosts, AreSaidByThePlanOfAJobThatWaited) {
   EXPECT_TRUE(s.succeeded());
 }
 
-// Reduces and arrays prefer the hosts of all tasks.
+// Reduces and arrays prefer hosts that all their tasks share.
 TEST(PreferredHosts, OfAllTasksAreThoseOfReducesAndElements) {
   JobOrder order = JobScenario::order(1, 2);
   order.locality = {.groups = {{"a", "b"}}, .all = 1, .wait = seconds(9)};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The batch scheduler with several jobs, a store, and a cluster that has room for all tasks: each
-// runs until `run` says how it ends. violations() is checked after each step.
+// The batch scheduler with several jobs, a store, and a cluster with room for all tasks. Tasks run
+// until `run` decides how they end. violations() is checked after each step.
 
 #include <deque>
 #include <map>
@@ -26,7 +26,7 @@ class PipelineScenario {
 
   explicit PipelineScenario(JobsOptions options = {}) : options_(std::move(options)) { restart(); }
 
-  // A new process of the scheduler, which is told of what runs.
+  // Starts a new scheduler process and reports the running tasks to it.
   void restart() {
     jobs_ = std::make_unique<Jobs>(options_);
     asks_.clear();
@@ -38,11 +38,11 @@ class PipelineScenario {
     step(sdk::Notification(sdk::AllTasksKnown{}));
     answer_store();
   }
-  // The store loses what it was asked to write last and was not answered; then restart().
+  // The store loses the last unanswered write; then call restart().
   void crash_before_next_write() { crashes_ = true; }
   bool has_crashed() const { return has_crashed_; }
 
-  // --- what people ask -------------------------------------------------------------------------
+  // --- users -----------------------------------------------------------------------------------
   static StageOrder stage(const std::string& name, std::vector<StageDependency> after = {}) {
     StageOrder stage{.stage = name, .order = JobScenario::order(1, 0), .after = std::move(after)};
     stage.order.name = name.empty() ? "job" : name;
@@ -72,23 +72,23 @@ class PipelineScenario {
   Result<proto::BatchJob> retry(const std::string& job) { return ask(Retry{JobId(job)}); }
   Result<proto::BatchJob> cancel(const std::string& job) { return ask(Cancel{JobId(job)}); }
 
-  // --- what tasks do ---------------------------------------------------------------------------
-  // Tasks of jobs with this in their id fail, as often as it takes.
+  // --- tasks -----------------------------------------------------------------------------------
+  // Tasks of jobs with this in their id fail from now on.
   void fails(const std::string& part) { failing_.insert(part); }
   void works(const std::string& part) { failing_.erase(part); }
-  // The same of one element of an array.
+  // The same for one element of an array.
   void fails(const std::string& part, uint32_t element) { failing_elements_[part].insert(element); }
   void works(const std::string& part, uint32_t element) { failing_elements_[part].erase(element); }
-  // What plan tasks find.
+  // The result of plan tasks.
   void finds(PlanResult result) { found_ = result; }
-  // The plan task of this job ends.
+  // Runs until the plan task of this job has ended.
   void run_until_planned(const std::string& job) {
     launch();
     for (const auto& [task, spec] : std::map(running_)) {
       if (task.str().starts_with(job + ".plan")) end(task);
     }
   }
-  // Launches what is asked for, and ends it, until nothing happens any more.
+  // Launches tasks for the asks and ends them, until nothing more happens.
   void run() {
     for (int round = 0; round < 1'000 && !has_crashed_; ++round) {
       if (!launch() && running_.empty()) {
@@ -101,7 +101,7 @@ class PipelineScenario {
       if (!running_.empty()) end(running_.begin()->first);
     }
   }
-  // One offer for each ask; whether something was launched.
+  // Makes one offer for each ask; true if a task was launched.
   bool launch() {
     const size_t before = running_.size();
     for (const Ask& ask : std::vector<Ask>(asks_)) {
@@ -132,7 +132,7 @@ class PipelineScenario {
     tell(task, State::kFinished, encode_result({.bytes_in = 1, .http_address = "a:1"}));
   }
 
-  // All elements of a range end, in one way.
+  // All elements of a range end in the same way.
   void end_range(const TaskId& task, const RangeWork& work, bool fails) {
     RangeResult result{.ended = work.count(), .ran = work.count()};
     for (uint32_t place = 0; place < work.count(); ++place) {
@@ -144,7 +144,7 @@ class PipelineScenario {
     tell(task, State::kFinished, encode_range_result(result));
   }
 
-  // --- what one sees ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   proto::BatchJob job(const std::string& id) const {
     for (proto::BatchJob& job : jobs_->list({}, true, {}, 1'000, now_)) {
       if (job.job == id) return std::move(job);
@@ -152,7 +152,7 @@ class PipelineScenario {
     return {};
   }
   std::string phase(const std::string& id) const { return std::string(to_text(job(id).phase)); }
-  // "a finished, b skipped": of a pipeline, in the order of its stages.
+  // Phases of a pipeline's stages, in their order: "a finished, b skipped".
   std::string phases(const std::string& pipeline = "p-1") const {
     std::string line;
     for (const proto::BatchJob& job : jobs_->list({}, true, {}, 1'000, now_, pipeline)) {
@@ -160,7 +160,7 @@ class PipelineScenario {
     }
     return line;
   }
-  // "p-a-2.map-00000-1": the first launch of each job, in their order.
+  // The first launch of each job, in their order: "p-a-2.map-00000-1".
   const std::vector<std::string>& begun() const { return begun_; }
   const std::map<std::string, std::string>& store() const { return store_; }
   std::map<TaskId, proto::TaskSpec>& running() { return running_; }
@@ -237,7 +237,7 @@ class PipelineScenario {
   }
 
  public:
-  // After has_crashed(): the next process.
+  // After has_crashed(): starts the next process.
   void come_back() {
     has_crashed_ = false;
     crashes_ = false;

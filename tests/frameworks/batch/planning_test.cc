@@ -1,4 +1,4 @@
-// Jobs whose first task says what there is to do.
+// Jobs whose first task makes the plan.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ JobOrder unplanned_array() {
   return order;
 }
 
-// With one agent, told of, which has begun to plan.
+// The scheduler has one agent, and the plan task runs there.
 struct Planning : JobScenario {
   explicit Planning(JobOrder order) : JobScenario(std::move(order)) {
     agent("a", 2);
@@ -105,7 +105,7 @@ TEST(Planning, ThatFailsIsTriedAgainThenTheJobFailsAndCanBeRetried) {
   }
   ASSERT_TRUE(s.over());
   EXPECT_THAT(s.error(), HasSubstr("'/in' is not there"));
-  // Should an attempt have moved the directory to its place, it goes back.
+  // An attempt may have moved the directory to its place; the last task moves it back.
   EXPECT_THAT(s.ends(), ElementsAre(EndWork::Kind::kSetAside));
   s.retry();
   s.offer_all();
@@ -136,7 +136,7 @@ TEST(Planning, OfAnArrayThatFailsCanBeRetriedForNothingOfItHasRun) {
 
 TEST(Planning, ThatSaysTooMuchForTheStoreFailsTheJob) {
   PipelineScenario s;
-  // 3 MiB at 40 bytes for each task hold one job of this size, and not two.
+  // 3 MiB, at 40 bytes per task, are enough for one job of this size but not for two.
   StageOrder large = PipelineScenario::stage("");
   large.order.maps = 50'000;
   large.order.output = "/large";
@@ -161,7 +161,7 @@ TEST(Planning, ThatIsCancelledLeavesNothingBehindOnceThatIsGivenUp) {
   EXPECT_EQ(s.store().size(), 2u);
 }
 
-// The plan is kept when the job is cancelled, or not at all.
+// If the job is cancelled, its plan is either stored or discarded as a whole.
 TEST(Planning, ThatEndsWhileItIsCancelledIsNotLost) {
   Planning s(unplanned(1));
   s.finishes_when_killed("plan-00000-1");

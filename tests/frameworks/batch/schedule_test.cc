@@ -1,4 +1,4 @@
-// Schedules: which fire times start a job, which are passed over, and what is kept of that.
+// Schedules: which fire times start a job, which are skipped, and what is stored.
 
 #include "frameworks/batch/core/schedule.h"
 
@@ -42,14 +42,14 @@ ScheduleRecord hourly(Overlap overlap, CatchUp catch_up) {
   return record;
 }
 
-// A scheduler in small: it keeps what was decided, and counts what it starts.
+// A minimal scheduler: it stores decisions and counts starts.
 struct Keeper {
   ScheduleRecord record;
   bool is_running = false;
   std::vector<std::string> started = {};
   int cancels = 0;
 
-  // Until there is nothing more to decide.
+  // Looks until there is nothing more to decide.
   void look(int64_t now) {
     const Cron cron = *parse_cron(record.order.cron);
     while (const std::optional<ScheduleStep> step = decide(record, cron, utc(), is_running, now)) {
@@ -122,7 +122,7 @@ TEST(Schedule, AfterAnOutageTheLastFireTimeOrNoneOrAllAreStarted) {
   for (int i = 0; i < 5; ++i) all.job_ends(late + i);
   EXPECT_THAT(all.log(), ElementsAre("0100-0100 started", "0200-0200 started", "0300-0300 started",
                                      "0400-0400 started"));
-  // A short outage is none.
+  // A short delay does not count as an outage.
   Keeper prompt{hourly(Overlap::kSkip, CatchUp::kNone)};
   prompt.look(kMidnight + kHour + 4 * kMinute);
   EXPECT_THAT(prompt.log(), ElementsAre("0100-0100 started"));
@@ -153,7 +153,7 @@ TEST(Schedule, NothingStartsWhileItIsPaused) {
   EXPECT_THAT(keeper.started, ElementsAre("20261126T0000Z"));
 }
 
-// Whatever the times at which it looks: each fire time is decided once, and starts in order.
+// For any times of the looks, each fire time is decided once, and starts are in order.
 TEST(Schedule, EachFireTimeIsDecidedOnce) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);

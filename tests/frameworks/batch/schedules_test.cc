@@ -1,4 +1,4 @@
-// Schedules within the scheduler: what they start, and what of that outlives a crash.
+// Schedules in the scheduler: the jobs that they start, and their state across crashes.
 
 #include "frameworks/batch/core/schedules.h"
 
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using What = ChangeSchedule::What;
 
-// The report of each hour; its input is not known before.
+// An hourly report, whose input is known only when it starts.
 ScheduleOrder hourly(Overlap overlap = Overlap::kSkip, CatchUp catch_up = CatchUp::kLast) {
   StageOrder stage = PipelineScenario::stage("");
   stage.order.name = "report";
@@ -219,7 +219,7 @@ TEST(Schedules, WithoutRoomForItsJobAFireTimeIsRefused) {
   EXPECT_THAT(results(only(s)), ElementsAre("refused"));
 }
 
-// Months of it, with crashes between any two writes: each fire time starts one job.
+// Months of fire times, with a crash between any two writes: each fire time starts one job.
 TEST(Schedules, EachFireTimeStartsOneJobWhateverCrashes) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(seed);

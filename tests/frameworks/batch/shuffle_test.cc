@@ -41,7 +41,7 @@ TEST(BlockHeader, AllowsNoMoreMemoryThanABlockMayTake) {
   }
 }
 
-// What the version before blocks, combiners and key fields has written, byte for byte.
+// Bytes that a version wrote before it had blocks, combiners and key fields.
 constexpr std::string_view kMapOfBefore =
     "50426d3307776f7264732d370e61776b202d66206d61702e61776b020103020141013101420374776f082f746d702f"
     "6f7574043565316609070103";
@@ -61,7 +61,8 @@ TEST(Upgrade, PlansOfBeforeHaveLinesOfFilesAsTheyStand) {
   EXPECT_EQ(encode_split(*split), *from_hex(kSplitOfBefore));
 }
 
-// A job that was submitted before goes on as it began: executors of before may run its tasks.
+// A job that an earlier version accepted keeps its format: executors of that version may run its
+// tasks.
 TEST(Upgrade, JobsOfBeforeKeepPlainMapOutputs) {
   const Result<JobOrder> order = decode_order(*from_hex(kOrderOfBefore));
   ASSERT_TRUE(order) << order.error().message();

@@ -1,4 +1,4 @@
-// Second attempts at slow tasks: the first that finishes is the task's.
+// Speculative copies of slow tasks: the first attempt that finishes wins.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using State = proto::TaskState;
 
-// Four maps on two agents; those on "fast" have finished after a second, and of those on "slow"
-// nothing is heard.
+// Four maps on two agents. Those on "fast" finish after a second; those on "slow" do not report.
 class SlowAgent : public ::testing::Test {
  protected:
   explicit SlowAgent(JobOrder order = JobScenario::order(4, 1)) : s(std::move(order)) {
@@ -25,7 +24,7 @@ class SlowAgent : public ::testing::Test {
     }
     slow_ = s.running_ids();
   }
-  // Until the tasks on "slow" have copies.
+  // Runs until the tasks on "slow" have copies.
   void copy() {
     s.advance(seconds(5));
     s.offer_all();
@@ -53,7 +52,7 @@ TEST_F(SlowAgent, HasItsTasksDoneElsewhere) {
   for (const std::string& id : slow_) EXPECT_TRUE(s.killed(id)) << id;
   EXPECT_EQ(s.status().map.done, 4);
   EXPECT_EQ(s.status().map.copies, 0);
-  // Reduces read what the copies wrote.
+  // Reduces read the outputs of the copies.
   s.agent("fast", 3);
   s.offer_all();
   const auto reduce = s.work_of<ReduceWork>("reduce-00000-1");
@@ -138,7 +137,7 @@ TEST_F(SlowAgent, IsKnownAgainAfterARestart) {
   copy();
   s.restart();
   s.subscribe();
-  // Of two attempts one goes on.
+  // One of the two attempts continues.
   int killed = 0;
   for (const auto& [id, task] : s.running()) killed += task.kill_asked;
   EXPECT_EQ(killed, 2);
@@ -184,7 +183,7 @@ TEST(Speculation, WaitsUntilNoTaskWantsAnAgent) {
   EXPECT_EQ(s.asked("map-copy"), 0);
 }
 
-// The slots of the last wave become free one after the other: a copy is wanted by then.
+// The slots of the last wave become free one after another: a copy may be asked for at once.
 TEST(Speculation, BeginsAtOnceWhenTheLastTaskIsLaunched) {
   JobScenario s(6, 1);
   s.begins_on({{"fast", 2}, {"slow", 1}});
@@ -201,7 +200,8 @@ TEST(Speculation, BeginsAtOnceWhenTheLastTaskIsLaunched) {
   EXPECT_EQ(s.asked("map-copy"), 1);
 }
 
-// A task that waits and one that runs, in turn: each comparison costs time for each running task.
+// The last task is lost and launched repeatedly, and each launch could cause a comparison. A
+// comparison costs time for each running task.
 TEST(Speculation, ComparesAtMostOnceASecond) {
   JobScenario s(3, 1);
   s.begins_on({{"fast", 2}, {"slow", 1}});
@@ -272,7 +272,7 @@ TEST(Speculation, RunsNoMoreCopiesThanItsBound) {
     s.offer_all();
     EXPECT_EQ(s.status().map.copies, 2);
   }
-  // Each that ends makes room for another.
+  // Each copy that ends makes room for another one.
   int rounds = 0;
   while (!s.over() && ++rounds < 100) {
     for (const std::string& id : s.running_ids()) {
@@ -312,7 +312,7 @@ TEST_F(SlowCommit, GetsACopyElsewhereAfterHalfAMinute) {
   EXPECT_TRUE(s.killed("end-00000-1"));
 }
 
-// While one attempt may still commit, the output is not set aside.
+// The output is not set aside while an attempt may still commit it.
 TEST_F(SlowCommit, WhoseCopyFailsForGoodIsWaitedFor) {
   s.agent("fast", 1);
   for (int attempt = 2; attempt < 6; ++attempt) {
@@ -339,13 +339,13 @@ TEST_F(SlowCommit, ThatFailsAfterItsCopyIsTheEndOfTheJob) {
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kRemoving);
   s.advance(seconds(3));  // It has failed on both agents.
   EXPECT_EQ(s.asked("end"), 1);
-  // The task that sets the output aside has no copy: two of them could move another job's output.
+  // The task that sets the output aside gets no copy: two of them could move another job's output.
   s.offer_all();
   s.advance(seconds(100));
   EXPECT_EQ(s.asked("end-copy"), 0);
 }
 
-// Reports, losses, failures and ends in any order: the job ends, and each task has one winner.
+// Reports, losses, failures and ends come in any order. The job ends, and each task has one winner.
 TEST(Speculation, GetsThroughAnyStorm) {
   int64_t copies = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {

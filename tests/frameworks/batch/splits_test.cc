@@ -56,7 +56,7 @@ TEST(MakeSplits, EndsASplitThatWouldTakeTooLongToTell) {
     files.push_back({"/x/" + std::to_string(i), 1});
   EXPECT_EQ(splits_of(files, int64_t{1} << 40).size(), 2u);
 
-  // Paths without anything in common, so long that a hundred of them fill a split.
+  // Paths without a common prefix, so long that a hundred of them fill a split.
   files.clear();
   for (int i = 0; i < 200; ++i) {
     files.push_back({"/" + std::to_string(1000 + i) + std::string(1'000, 'x'), 1});
@@ -72,12 +72,12 @@ TEST(MakeSplits, RefusesMoreMapsThanAJobMayHaveAndNamesASizeThatWorks) {
   EXPECT_THAT(splits.error().message(), HasSubstr("more than 50000 map tasks"));
   EXPECT_THAT(splits.error().hint(), HasSubstr("at least 41MiB"));
   EXPECT_TRUE(make_splits({{"/huge", int64_t{1} << 40}}, int64_t{41} << 20));
-  // Exactly as many as are allowed are allowed.
+  // Exactly the maximum is allowed.
   EXPECT_EQ(splits_of({{"/f", static_cast<int64_t>(kMapsMax)}}, 1).size(), kMapsMax);
   EXPECT_FALSE(make_splits({{"/f", static_cast<int64_t>(kMapsMax) + 1}}, 1));
 }
 
-// What a mapper is fed for one chunk, if its file comes in pieces of `piece` bytes.
+// The mapper's input for one chunk, if the file is read in pieces of `piece` bytes.
 std::string read_chunk(const Chunk& chunk, const std::string& content, size_t piece) {
   ChunkRecords lines(chunk);
   std::string owned;
@@ -126,7 +126,7 @@ TEST(ChunkRecords, OfAFileThatGotShorterAreWhatIsLeft) {
 TEST(ChunkRecords, SayHowMuchOfTheirFileIsGone) {
   struct Row {
     Chunk chunk;
-    std::string left;  // of the file, from where the chunk begins to read
+    std::string left;  // the rest of the file, from the chunk's first read
     int64_t missing;
   };
   for (const Row& row : std::vector<Row>{{{"/f", 0, 9}, "only\nthis", 0},
@@ -144,7 +144,7 @@ TEST(ChunkRecords, SayHowMuchOfTheirFileIsGone) {
   EXPECT_EQ(fixed.missing(), 90);
 }
 
-// A line of a GiB is the first chunk's. All others look at their own bytes, not at all behind them.
+// A line of one GiB belongs to the first chunk. The other chunks read only their own bytes.
 TEST(ChunkRecords, InTheMiddleOfALongLineReadNothingBehindTheirChunk) {
   ChunkRecords records({"/f", 10, 10});
   EXPECT_EQ(records.begin(), 9);
@@ -154,8 +154,8 @@ TEST(ChunkRecords, InTheMiddleOfALongLineReadNothingBehindTheirChunk) {
   EXPECT_TRUE(records.done());
 }
 
-// The law that everything rests on: whatever the files and the size of a split, the splits read one
-// after the other are the files' lines, each once and in order.
+// The basic law: for any files and split size, the splits in order contain each line of the files
+// once and in order.
 TEST(ChunkRecords, AreReadExactlyOnceWhereverTheCutsAre) {
   Prng random(20);
   for (int round = 0; round < 400; ++round) {
@@ -267,7 +267,7 @@ TEST(InputFormats, AreReadOrRefused) {
 }
 
 TEST(Fnv, IsTheOneThatIsPublished) {
-  // The published test vectors of FNV-1a, 64 bits.
+  // The published test vectors of 64-bit FNV-1a.
   const auto hash = [](std::string_view text) {
     Fnv1a64 fnv;
     fnv.add(text);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The master's store of one framework in small: what a scheduler asks of it is done at once.
+// A small copy of the master's store for one framework: it executes requests at once.
 
 #include <map>
 #include <string>

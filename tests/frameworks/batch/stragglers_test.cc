@@ -1,4 +1,4 @@
-// Which tasks get a second attempt (LATE).
+// Which tasks get a speculative copy (LATE).
 
 #include "frameworks/batch/core/stragglers.h"
 
@@ -20,7 +20,7 @@ TaskTimes finished(std::vector<int> times_s) {
   return times;
 }
 
-// A task that told a moment ago how far it is, in percent.
+// A task that has just reported its progress, in percent.
 RunningTask at(uint32_t number, Duration age, int64_t percent) {
   return {.number = number, .age = age, .done = percent * 100, .told_ago = seconds(1)};
 }
@@ -89,7 +89,7 @@ TEST(Stragglers, ThatHaveACopyGetNoOther) {
   EXPECT_THAT(stragglers({task, silent(1, minutes(1))}, finished({1, 1, 1})), ElementsAre(1));
 }
 
-// Whatever executors tell: a task is named once, is old enough, and without a copy.
+// For any reports of executors, a task is selected once, is old enough, and has no copy.
 TEST(Stragglers, OfAnythingThatIsToldAreTasksThatMayHaveACopy) {
   Prng random(7);
   for (int round = 0; round < 2'000; ++round) {

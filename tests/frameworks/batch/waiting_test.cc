@@ -1,4 +1,4 @@
-// Jobs that wait for others, and pipelines.
+// Jobs that wait for other jobs, and pipelines.
 
 #include "frameworks/batch/core/waiting.h"
 
@@ -71,7 +71,7 @@ TEST(Pipeline, RunsItsStagesInTheOrderOfTheirDependencies) {
   EXPECT_THAT(s.begun(),
               ElementsAre("p-a-4.map-00000-1", "p-b-3.plan-00000-1", "p-c-2.plan-00000-1"));
   EXPECT_EQ(s.job("p-c-2").map.total, 2);
-  // The store keeps only how the stages ended.
+  // The store keeps only the ends of the stages.
   EXPECT_EQ(s.store().size(), 4u);
 }
 
@@ -136,7 +136,7 @@ TEST(Pipeline, GoesOnWithWhatWasSkippedWhenTheStageIsRetriedThatFailed) {
   EXPECT_EQ(s.store().size(), 4u);
 }
 
-// The array itself knows which elements are missing; the stages after it wait again.
+// The array knows its missing elements; the stages after it wait again.
 TEST(Pipeline, IsRetriedFromAnArrayThatFailed) {
   PipelineScenario s;
   s.fails("p-b-3.range");
@@ -157,7 +157,7 @@ TEST(Pipeline, IsRetriedFromAnArrayThatFailed) {
   EXPECT_EQ(s.store().size(), 4u);
 }
 
-// The first task made the array's plan, and the plan is kept.
+// The first task made the array's plan, and the plan is stored.
 TEST(Pipeline, AnArrayThatIsCancelledBeforeItBeginsIsRetriedAsANewOne) {
   PipelineScenario s;
   StageOrder array{.stage = "b", .order = JobScenario::array(3), .after = {{"a"}}};
@@ -217,7 +217,7 @@ TEST(Pipeline, EndsTheSameWayWhereverTheSchedulerEnds) {
   }
 }
 
-// A retry is stored, but the process ends before the skipped stages wait again.
+// The retry is stored, but the process ends before the skipped stages wait again.
 TEST(Pipeline, GoesOnAfterARetryThatTheSchedulerDidNotSeeThrough) {
   PipelineScenario s;
   s.fails("p-a-");
@@ -287,7 +287,7 @@ TEST(Waiting, IsGivenUpWithTheTimeForARetry) {
   s.fails("p-a-");
   ASSERT_TRUE(s.submit({stage("a"), stage("b", {{"a"}})}));
   s.run();
-  ASSERT_TRUE(s.cancel("p-1.b"));  // Its waiting directory is removed.
+  ASSERT_TRUE(s.cancel("p-1.b"));  // its waiting directory is removed
   s.run();
   EXPECT_EQ(s.job("p-b-3").retry_until, Time());
   EXPECT_EQ(s.phases(), "a failed, b skipped");

@@ -82,8 +82,7 @@ TEST(Work, ComesBackAsItWas) {
   }
 }
 
-// Whatever comes, it is decoded or refused; and what is decoded is encoded to the same bytes'
-// value.
+// Any input is either decoded or refused. A decoded value is the same after encoding and decoding.
 TEST(Work, SurvivesMutation) {
   Prng random(2);
   int refused = 0;
@@ -117,7 +116,7 @@ TEST(Work, SurvivesMutation) {
   EXPECT_GT(refused, 1'000);
 }
 
-// One without a trouble is what earlier schedulers know.
+// A result without trouble is in the format that earlier schedulers read.
 TEST(RangeResults, ComeBackAsTheyWere) {
   RangeResult result{.ended = 2,
                      .ran = 2,
@@ -130,7 +129,7 @@ TEST(RangeResults, ComeBackAsTheyWere) {
   EXPECT_EQ(*decode_range_result(encode_range_result(result)), result);
   result.lost_last = true;
   EXPECT_EQ(*decode_range_result(encode_range_result(result)), result);
-  // What was lost is one of the failures.
+  // The lost element is one of the failures.
   result.failures.clear();
   EXPECT_FALSE(decode_range_result(encode_range_result(result)));
 }
@@ -198,7 +197,7 @@ TEST(Work, RefusesHugeCountsWithoutAllocatingForThem) {
   EXPECT_FALSE(decode_work(std::string("PBm2") + std::string(4, '\0') + std::string(20, '\xFF')));
 }
 
-// The largest job that is allowed still fits into what a task may be told.
+// The largest allowed job still fits into a task's payload.
 TEST(Work, OfTheLargestJobFitsIntoAPayload) {
   ReduceWork reduce;
   reduce.common.command = std::string(kStreamCommandBytesMax, 'x');

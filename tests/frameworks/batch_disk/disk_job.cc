@@ -29,7 +29,7 @@ std::string contents(const std::string& path) {
   return all.str();
 }
 
-// What a task's process says of its end: a letter, then the update's data and message.
+// The result of a task's process: a letter, then the update's data and message.
 std::string packed(const TaskOutcome& outcome) {
   std::string data;
   if (outcome.range) data = encode_range_result(*outcome.range);
@@ -63,13 +63,13 @@ DiskJob::DiskJob(Fault fault, int64_t index) : failing_(root_ / "disk", fault, i
 }
 DiskJob::~DiskJob() = default;
 
-// What the process writes into a pipe at its end.
+// Returns what the child process writes to a pipe at its end.
 std::string DiskJob::in_child(const std::function<std::string()>& what, bool& was_killed) {
   Result<Pipe> pipe = make_pipe();
   EXPECT_TRUE(pipe);
   const pid_t child = ::fork();
   if (child == 0) {
-    // Tasks signal their own process group; it has to be theirs alone.
+    // Tasks signal their process group, which must contain no other process.
     ::setpgid(0, 0);
     ::signal(SIGPIPE, SIG_IGN);
     failing_.begin();
@@ -88,7 +88,7 @@ std::string DiskJob::in_child(const std::function<std::string()>& what, bool& wa
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   was_killed = WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
-  // As its agent does with what it left.
+  // Kills remaining processes, as an agent does.
   ::kill(-child, SIGKILL);
   return told;
 }
@@ -118,7 +118,7 @@ void DiskJob::submit(const JobText& flags) {
     ASSERT_EQ(round, 0) << "it is refused again: " << told;
     ASSERT_NE(failing_.failed(), "") << told;
     if (was_killed) {
-      fs::remove_all(output());  // As the command says of what it finds there.
+      fs::remove_all(output());  // as the command's error message says
     } else {
       EXPECT_FALSE(fs::exists(output())) << failing_.failed() << ": " << told;
     }
@@ -145,7 +145,7 @@ void DiskJob::run_one(const std::string& id) {
   ASSERT_TRUE(work);
   const std::string sandbox = text(disk(), "/sandboxes/", task.spec.id.str());
   fs::create_directories(sandbox);
-  // What it is, without the number of the attempt.
+  // The task's name without its attempt number.
   const std::string what = id.substr(0, id.rfind('-'));
   if (finished_.count(what) != 0) repeated_.push_back(id);
   bool was_killed = false;

@@ -1,8 +1,8 @@
 #pragma once
 
-// One job on a disk that fails once: submitted by the command, decided by the scheduler's core, its
-// tasks run by the executor's code, each in a process of its own, with real commands and files. The
-// commands write a journal, which lies on another disk.
+// One job on a disk that fails once. The command submits it, the scheduler's core decides, and the
+// executor's code runs its tasks, each in a process of its own with real commands and files. The
+// commands write a journal on another disk.
 
 #include <functional>
 #include <map>
@@ -35,21 +35,20 @@ class DiskJob {
   FailingDisk& failing() { return failing_; }
   JobScenario& scheduler() { return *scheduler_; }
 
-  // As `proffer batch submit` does; if it is refused, nothing is left of it, and it is submitted
-  // once more.
+  // Submits like `proffer batch submit`. If it fails, it must leave nothing behind, and is
+  // submitted once more.
   void submit(const JobText& flags);
-  // Until the job has ended.
+  // Runs until the job has ended.
   void run();
-  // False if it is refused.
+  // False if the retry is refused.
   bool retry();
 
-  // Words of the journal's lines that begin so: how often each is there.
+  // Counts the journal's lines whose first word is `first`, by the rest of the line.
   std::map<std::string, int> journal(const std::string& first) const;
-  // What each element wrote, of those that have done their work; as `proffer batch results` reads
-  // it.
+  // The output of each finished element, as `proffer batch results` reads it.
   std::map<uint32_t, std::string> results() const;
   std::string output_of_parts() const;
-  // Tasks that failed or were killed, and tasks that ran again although they had finished.
+  // The number of tasks that failed or were killed, and the finished tasks that ran again.
   int failed_tasks() const { return failed_tasks_; }
   const std::vector<std::string>& repeated() const { return repeated_; }
 

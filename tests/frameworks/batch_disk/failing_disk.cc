@@ -1,5 +1,6 @@
-// The functions at the end take the place of libc's in this program: a program's own symbols come
-// before those of libraries. They make the calls themselves, or ask the library behind.
+// The functions at the end replace those of libc in this program, because a program's own symbols
+// come before those of libraries. They make the system calls themselves, or call the library's
+// function.
 
 #include "tests/frameworks/batch_disk/failing_disk.h"
 
@@ -29,7 +30,7 @@ struct FailingDisk::Shared {
   std::atomic<int64_t> counted = 0;
   std::atomic<bool> has_failed = false;
   std::atomic<bool> is_mended = false;
-  std::atomic<bool> rest_fails = false;  // of a write that was cut
+  std::atomic<bool> rest_fails = false;  // the rest of a short write fails
   char failed[256] = {};
 };
 
@@ -37,7 +38,7 @@ namespace {
 
 FailingDisk* active = nullptr;
 
-constexpr size_t kBlockBytes = 512;  // of st_blocks
+constexpr size_t kBlockBytes = 512;  // the unit of st_blocks
 
 }  // namespace
 
@@ -61,13 +62,13 @@ void FailingDisk::mend() { shared_->is_mended = true; }
 int64_t FailingDisk::counted() const { return shared_->counted; }
 std::string FailingDisk::failed() const { return shared_->failed; }
 
-// What happens to one call.
+// Decides whether a call fails.
 class Calls {
  public:
   static bool is_here(const char* path) {
     if (active == nullptr || path == nullptr) return false;
     const std::string& root = active->root_;
-    // Relative ones are below the sandbox, or below a directory of ours that is open.
+    // A relative path is below the sandbox, or below an open directory of the test.
     return path[0] != '/' || std::strncmp(path, root.c_str(), root.size()) == 0 ||
            std::strncmp(path, "/proc/self/fd/", 14) == 0;
   }
@@ -83,7 +84,7 @@ class Calls {
 
   static bool is_full() { return active->fault_ == Fault::kFull; }
 
-  // Counts a call on something of ours. True: it fails, with errno set.
+  // Counts a call on a file below the root. True: it fails, with errno set.
   static bool fails(const char* call, const char* path, bool needs_room) {
     const Fault fault = active->fault_;
     if (fault == Fault::kShortWrite) return false;
@@ -101,7 +102,7 @@ class Calls {
     return true;
   }
 
-  // How many of a write's bytes are written: all of them, some, or none, with errno set.
+  // The number of bytes that a write may write: all, some, or none with errno set.
   static size_t room(const char* call, int fd, size_t bytes, off_t at) {
     char path[PATH_MAX];
     if (!is_here(fd, path)) return bytes;
@@ -132,11 +133,11 @@ class Calls {
     std::snprintf(active->shared_->failed, sizeof active->shared_->failed, "%s of %s", call,
                   path + root);
   }
-  // A full disk takes what lies in blocks that the file has already.
+  // A full disk still accepts bytes in blocks that the file already has.
   static bool has_room(int fd, size_t bytes, off_t at) {
     struct stat seen = {};
     if (::syscall(SYS_newfstatat, fd, "", &seen, AT_EMPTY_PATH) != 0) return false;
-    if (at < 0) at = seen.st_size;  // It appends.
+    if (at < 0) at = seen.st_size;  // it appends
     return static_cast<size_t>(at) + bytes <= static_cast<size_t>(seen.st_blocks) * kBlockBytes;
   }
 };
@@ -151,14 +152,14 @@ bool fails(const char* call, int fd, bool needs_room) {
   return Calls::is_here(fd, path) && Calls::fails(call, path, needs_room);
 }
 
-// A directory that is full has mostly room for another name.
+// A directory on a full disk usually has room for one more name.
 bool fails_to_move(const char* call, const char* to) {
   return Calls::is_here(to) && Calls::fails(call, to, !Calls::is_full());
 }
 
 int open_or_fail(int directory, const char* path, int flags, mode_t mode) {
   bool needs_room = (flags & O_CREAT) != 0;
-  // What is there needs none.
+  // An existing file needs no new room.
   if (needs_room && ::syscall(SYS_faccessat, directory, path, F_OK) == 0) needs_room = false;
   if (fails("open", path, needs_room)) return -1;
   return static_cast<int>(::syscall(SYS_openat, directory, path, flags, mode));
@@ -176,7 +177,7 @@ ssize_t write_or_fail(const char* call, int fd, const void* from, size_t bytes, 
   return ::syscall(SYS_pwrite64, fd, from, room, at);
 }
 
-// The function of this name in the libraries behind the program.
+// The function with this name in the libraries.
 template <class Function>
 Function* behind(const char* name) {
   void* found = ::dlsym(RTLD_NEXT, name);
@@ -252,7 +253,7 @@ int fallocate64(int fd, int mode, off64_t at, off64_t bytes) {
   return fallocate(fd, mode, at, bytes);
 }
 int fsync(int fd) {
-  // A disk that is full takes what it has taken.
+  // fsync on a full disk works: its data has blocks already.
   if (disk::fails("fsync", fd, false)) return -1;
   return static_cast<int>(syscall(SYS_fsync, fd));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// A disk that fails once, under processes that a test forks: of the calls that they make on files
-// of one directory, one fails, chosen by its number. Calls of all of them are counted together.
+// A disk that fails once, for processes that a test forks: one of their calls on files of one
+// directory fails, selected by its number. The calls of all processes are counted together.
 
 #include <cstdint>
 #include <string>
@@ -9,29 +9,29 @@
 namespace proffer::batch::disk_test {
 
 enum class Fault {
-  kNoSpace,     // ENOSPC; of calls that need room
-  kError,       // EIO; of all
-  kShortWrite,  // half of the bytes are written, and ENOSPC for the rest
+  kNoSpace,     // ENOSPC; counts calls that need room
+  kError,       // EIO; counts all calls
+  kShortWrite,  // half of the bytes are written, ENOSPC for the rest
   kKill,        // the process is killed
-  kFull,        // from this call on nothing finds new room, until mend()
+  kFull,        // from this call on, there is no new room until mend()
 };
 const char* to_text(Fault fault);
 
 class FailingDisk {
  public:
-  // `index` counts from 0; below 0 nothing fails.
+  // `index` counts from 0; with a negative one, no call fails.
   FailingDisk(std::string root, Fault fault, int64_t index);
   ~FailingDisk();
   FailingDisk(const FailingDisk&) = delete;
   FailingDisk& operator=(const FailingDisk&) = delete;
 
-  // From here on the calls of this process count; in a forked one.
+  // From here on the calls of this process count. Call it in a forked process.
   void begin();
-  // There is room again.
+  // The disk has room again.
   void mend();
 
   int64_t counted() const;
-  // The call that failed and its file; empty if none did.
+  // The failed call and its file; empty if no call failed.
   std::string failed() const;
 
  private:

@@ -1,6 +1,6 @@
-// Each call of the file system that one small job makes fails once, and what is done stays done:
-// nothing that ended well runs again, its result can be read, and a retry does what is missing.
-// With PROFFER_LONG each call, else every so many.
+// Each file system call of one small job fails once. Finished work is kept: nothing that succeeded
+// runs again, its results can be read, and a retry does the rest. PROFFER_LONG tries every call,
+// otherwise a sample.
 
 #include <algorithm>
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::IsEmpty;
 
-constexpr int64_t kQuickRuns = 8;  // of each fault
+constexpr int64_t kQuickRuns = 8;  // per fault
 
 int sum(const std::map<std::string, int>& counts) {
   int all = 0;
@@ -28,7 +28,7 @@ int sum(const std::map<std::string, int>& counts) {
   return all;
 }
 
-// Calls it without a fault, then with each.
+// Runs the story without a fault, then with each.
 void for_each_call(const std::function<void(DiskJob&, Fault)>& story) {
   for (const Fault fault :
        {Fault::kNoSpace, Fault::kError, Fault::kShortWrite, Fault::kKill, Fault::kFull}) {
@@ -55,7 +55,7 @@ void for_each_call(const std::function<void(DiskJob&, Fault)>& story) {
 // --- an array that fails, and is retried ---------------------------------------------------------
 
 constexpr uint32_t kElements = 7;
-constexpr uint32_t kFailing = 3;  // until the file `mended` is there
+constexpr uint32_t kFailing = 3;  // it fails until the file `mended` exists
 
 std::string output_of(const std::string& index) { return text("out ", index, "\n"); }
 
@@ -80,7 +80,7 @@ void run_array(DiskJob& job, Fault fault) {
   flags.directory = job.beside("");
   ASSERT_NO_FATAL_FAILURE(job.submit(flags));
   ASSERT_NO_FATAL_FAILURE(job.run());
-  // What is done is told and can be read, and so is that something is not.
+  // Finished elements are reported and readable, and unfinished ones are reported as such.
   const JobScenario& scheduler = job.scheduler();
   EXPECT_FALSE(scheduler.succeeded());
   EXPECT_NE(scheduler.error(), "");
@@ -96,7 +96,7 @@ void run_array(DiskJob& job, Fault fault) {
   EXPECT_TRUE(scheduler.succeeded()) << scheduler.error();
   ASSERT_NO_FATAL_FAILURE(expect_results(job, job.journal("ended")));
   EXPECT_EQ(job.journal("ended").size(), size_t{kElements});
-  // A process that is killed after an element has ended, and before that is written, knows nothing.
+  // If a process is killed between the end of an element and its record, the element runs again.
   const int cut_off = fault == Fault::kKill && !job.failing().failed().empty() ? 1 : 0;
   EXPECT_LE(sum(job.journal("ended")), static_cast<int>(kElements) + cut_off);
   std::map<std::string, int> began_again = job.journal("began");
@@ -111,8 +111,7 @@ void run_array(DiskJob& job, Fault fault) {
 
 TEST(Writes, OfAnArrayThatFailRepeatNoElementThatHasEnded) { for_each_call(run_array); }
 
-// --- an array of one element, whose files hold what its last attempt wrote
-// ------------------------
+// --- an array of one element, whose files hold what its last attempt wrote -----------------------
 
 void run_only(DiskJob& job, Fault fault) {
   const std::string journal = job.beside("journal");
@@ -188,7 +187,7 @@ void run_mapreduce(DiskJob& job, Fault fault) {
   std::string sorted;
   for (const std::string& line : lines) sorted += line;
   EXPECT_EQ(sorted, kCounts);
-  // A task that has finished does not run again; one that failed does.
+  // A finished task does not run again; a failed one does.
   EXPECT_THAT(job.repeated(), IsEmpty());
   EXPECT_TRUE(fault == Fault::kFull || job.failed_tasks() <= 1) << job.failed_tasks();
   EXPECT_LE(sum(job.journal("map")) + sum(job.journal("reduce")), 5 + job.failed_tasks());

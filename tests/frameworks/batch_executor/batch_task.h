@@ -52,7 +52,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 class BatchTask : public test::WithDirectory {
  protected:
   void SetUp() override {
-    // Tasks signal their own process group; it has to be ours alone.
+    // Tasks signal their process group, which must contain no other process.
     ASSERT_TRUE(::getpgrp() == ::getpid() || ::setpgid(0, 0) == 0);
     ::signal(SIGPIPE, SIG_IGN);
     fs::create_directories(root_ / "in");
@@ -84,7 +84,7 @@ class BatchTask : public test::WithDirectory {
                         .sort_bytes = int64_t{1} << 20,
                         .stopped = &stopped_};
     fs::create_directories(setting.sandbox);
-    // The executor's working directory is its sandbox.
+    // An executor's working directory is its sandbox.
     EXPECT_EQ(::chdir(setting.sandbox.c_str()), 0);
     return setting;
   }
@@ -99,7 +99,7 @@ class BatchTask : public test::WithDirectory {
                       .attempt = attempt};
   }
 
-  // The plan of the job, as its submitter writes it.
+  // The plan of the job, as `proffer batch submit` writes it.
   void plan(const std::vector<Split>& splits, const ShippedFiles& files = {}) {
     maps_ = static_cast<uint32_t>(splits.size());
     std::string entries;
@@ -145,7 +145,7 @@ class BatchTask : public test::WithDirectory {
     work.maps.assign(maps, MapOutput{.agent = 0, .attempt = 1});
     return work;
   }
-  // What a map task left for its reducers.
+  // The output of a map task for its reducers.
   std::string output_of(const std::string& task) const {
     const std::string path = (root_ / task / "map.out").string();
     Unpacker unpacker;

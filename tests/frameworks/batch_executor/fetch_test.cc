@@ -1,4 +1,4 @@
-// What a reducer fetches of the outputs of maps, and what it says if it cannot.
+// How a reducer fetches map outputs, and its errors.
 
 #include "frameworks/batch/executor/fetch.h"
 
@@ -23,7 +23,8 @@ class Fetch : public BatchTask {};
 
 TEST_F(Fetch, TellsWhichMapOutputsItCannotGet) {
   ASSERT_TRUE(map(map_of("cat", "x\n")).result);
-  // Map 1 is not on that agent; nobody answers for maps 2 and 3, since that port was closed again.
+  // Map 1 is not on that agent; the agent of maps 2 and 3 does not answer, since its port was
+  // closed again.
   Result<std::unique_ptr<HttpServer>> gone =
       HttpServer::listen(loop_, {.address = {"127.0.0.1", 0}, .handler = {}, .files = {}});
   ASSERT_TRUE(gone);
@@ -50,7 +51,7 @@ TEST_F(Fetch, NoticesADamagedMapOutput) {
   EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
 }
 
-// Passes connections on to a server and ends each after so many bytes of its answers.
+// A proxy for a server that closes each connection after this many bytes of its answers.
 class BreakingProxy {
  public:
   BreakingProxy(uint16_t server, size_t bytes_each) : server_(server), bytes_each_(bytes_each) {
@@ -113,7 +114,7 @@ class BreakingProxy {
   std::thread thread_;
 };
 
-// Each connection brings a part; what was right is not fetched again.
+// Each connection transfers a part; verified blocks are not fetched again.
 TEST_F(Fetch, GoesOnFetchingWhereAConnectionBroke) {
   std::string input;
   Prng random(12);
@@ -133,7 +134,7 @@ TEST_F(Fetch, GoesOnFetchingWhereAConnectionBroke) {
   EXPECT_LT(proxy.passed(), 2 * size);
 }
 
-// A stopped agent takes connections, as far as the kernel does that for it, and answers nothing.
+// The kernel accepts connections for a stopped agent, which never answers.
 TEST_F(Fetch, GivesUpAnAgentThatStandsStillForAllOfItsMaps) {
   ASSERT_TRUE(map(map_of("cat", "x\n")).result);
   const Fd stopped_agent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -161,7 +162,7 @@ TEST_F(Fetch, GivesUpAnAgentThatStandsStillForAllOfItsMaps) {
   EXPECT_THAT(fetched.why, HasSubstr("its agent is silent"));
   int tries = 0;
   while (Fd(::accept4(stopped_agent.get(), nullptr, nullptr, SOCK_CLOEXEC)).get() >= 0) ++tries;
-  EXPECT_LE(tries, 4 * 2);  // Two of each thread, and not two of each map.
+  EXPECT_LE(tries, 4 * 2);  // two tries per thread, not two per map
 }
 
 }  // namespace

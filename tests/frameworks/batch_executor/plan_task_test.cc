@@ -1,4 +1,4 @@
-// The first task of a job whose input was not known when it was submitted.
+// The first task of a job whose input was not known at its submission.
 
 #include <filesystem>
 #include <fstream>
@@ -39,7 +39,7 @@ class PlanTask : public test::WithDirectory {
     work.common.output = waiting().string();
     return work;
   }
-  // What the plan says; of a failure what went wrong, in `trouble_`.
+  // Runs the plan task; after a failure, the cause is in `trouble_`.
   PlanResult plan(uint32_t attempt = 1) {
     PlanResult result;
     trouble_ = make_plan(work(attempt), result);
@@ -97,7 +97,7 @@ TEST_F(PlanTask, RefusesMoreHostsThanItCanTell) {
   EXPECT_EQ(trouble_->blame, Blame::kInput);
 }
 
-// The input has changed between them: what the first one found is what all tasks read.
+// The input changed between the attempts: all tasks read what the first attempt found.
 TEST_F(PlanTask, OfASecondAttemptTellsWhatTheFirstOneFound) {
   put(root_ / "in/a", "x\n");
   request({.inputs = {(root_ / "in").string()}, .split_bytes = 1});
@@ -107,7 +107,7 @@ TEST_F(PlanTask, OfASecondAttemptTellsWhatTheFirstOneFound) {
   EXPECT_FALSE(trouble_);
 }
 
-// It made a plan, and was killed before the directory was moved.
+// The attempt made a plan, and was killed before it moved the directory.
 TEST_F(PlanTask, GoesOnWithWhatACutOffAttemptLeft) {
   put(root_ / "in/a", "x\n");
   request({.inputs = {(root_ / "in").string()}, .split_bytes = 1});
@@ -118,7 +118,7 @@ TEST_F(PlanTask, GoesOnWithWhatACutOffAttemptLeft) {
   EXPECT_EQ(trouble_->blame, Blame::kInput);
   fs::remove_all(root_ / "out");
   put(root_ / "in/b", "y\n");
-  EXPECT_EQ(plan(2).maps, 2);  // of the two bytes of a
+  EXPECT_EQ(plan(2).maps, 2);  // two bytes in a
   EXPECT_FALSE(trouble_);
 }
 
@@ -127,7 +127,7 @@ TEST_F(PlanTask, SaysWhatIsMissing) {
   plan();
   ASSERT_TRUE(trouble_);
   EXPECT_THAT(trouble_->message, HasSubstr("nowhere"));
-  EXPECT_EQ(trouble_->blame, Blame::kAttempt);  // A file system may be behind.
+  EXPECT_EQ(trouble_->blame, Blame::kAttempt);  // a network file system may lag behind
   EXPECT_TRUE(fs::exists(waiting()));
   request({.inputs = {(root_ / "in").string()}});
   plan();
@@ -167,7 +167,7 @@ TEST_F(PlanTask, OfAJobWhosePlanIsKnownOnlyMovesItsDirectory) {
   EXPECT_FALSE(trouble_);
 }
 
-// Each firing of a schedule has a plan of its own, and the same copy of a large file.
+// Each firing of a schedule has its own plan, and shares one copy of a large file.
 TEST_F(PlanTask, OfAScheduleDoesNotCopyLargeFiles) {
   put(root_ / "in/a", "x\n");
   const fs::path model = root_ / "model";

@@ -1,4 +1,4 @@
-// Ranges of an array with real commands and real files, and the index that is made of them.
+// Ranges of an array with real commands and files, and the index of their results.
 
 #include <atomic>
 #include <filesystem>
@@ -231,7 +231,7 @@ TEST_F(Range, BeginsNoElementAfterItsTimeButRunsOne) {
 TEST_F(Range, LeavesNothingOfAnElementBehind) {
   run(shell("sleep 100 & echo $! > pid", 0, 1));
   const pid_t left = std::stoi(contents(root_ / "here/pid"));
-  // It is somebody else's child now, and was killed: it is gone, or ends when it gets a processor.
+  // The process was killed and has another parent: it is gone, or ends when it gets CPU time.
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, left, 0)));
   if (process.get() < 0) return;
   pollfd ends = {.fd = process.get(), .events = POLLIN, .revents = 0};
@@ -244,7 +244,7 @@ TEST_F(Range, DoesNotRepeatWhatATaskThatWasCutOffHasKept) {
         << encode_element_end(end);
   };
   put({.position = 0, .attempt = 1, .code = 0});
-  put({.position = 1, .attempt = 1, .code = 9});  // It was told of this one.
+  put({.position = 1, .attempt = 1, .code = 9});  // the range knows this failure
   put({.position = 2, .attempt = 1, .code = 8});
   std::ofstream(lane_path(output(), LaneFile::kIndex, 0), std::ios::binary | std::ios::app)
       << "half of an entry";
@@ -256,7 +256,7 @@ TEST_F(Range, DoesNotRepeatWhatATaskThatWasCutOffHasKept) {
   EXPECT_EQ(result.ended, 4u);
   EXPECT_EQ(result.ran, 2u);
   EXPECT_THAT(result.failures, ElementsAre(ElementFailure{.place = 2, .attempt = 1, .code = 8}));
-  // Nothing is appended to its lane.
+  // Its lane gets no more output.
   EXPECT_EQ(contents(lane_path(output(), LaneFile::kStdout, 0)), "what it wrote");
   EXPECT_EQ(contents(lane_path(output(), LaneFile::kStdout, 1)), "2\n4\n");
 }
@@ -292,7 +292,7 @@ TEST_F(Range, EndsItsElementWhenItIsStoppedAndKeepsNothingOfIt) {
   EXPECT_THAT(ends(), IsEmpty());
 }
 
-// The kill comes when it has done its work: that is not thrown away. What begins after it is not.
+// If the kill comes after an element's work is done, its end is kept. Later elements do not start.
 TEST_F(Range, KeepsTheEndOfAnElementThatNoKillHasInterrupted) {
   const std::string begun = (root_ / "here/begun").string();
   const std::string go = (root_ / "here/go").string();
@@ -300,7 +300,7 @@ TEST_F(Range, KeepsTheEndOfAnElementThatNoKillHasInterrupted) {
   ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
   std::thread stopper([&] {
     EXPECT_EQ(contents(begun), "now\n");
-    stopped_ = true;  // And the signal is under way.
+    stopped_ = true;  // the signal is on its way
     std::ofstream(go) << "go";
   });
   EXPECT_THAT(trouble_of(shell("echo {}; echo now > begun; read go < go; exit 0", 0, 2)),
@@ -311,7 +311,7 @@ TEST_F(Range, KeepsTheEndOfAnElementThatNoKillHasInterrupted) {
   EXPECT_EQ(contents(output() + "/stdout-00000"), "1\n");
 }
 
-// The same of one that failed by what ends the task, perhaps: it runs again.
+// An element that fails during a kill may have failed because of it: it runs again.
 TEST_F(Range, KeepsNoFailureOfAnElementThatIsKilled) {
   const std::string begun = (root_ / "here/begun").string();
   const std::string go = (root_ / "here/go").string();
@@ -327,7 +327,7 @@ TEST_F(Range, KeepsNoFailureOfAnElementThatIsKilled) {
   EXPECT_THAT(ends(), IsEmpty());
 }
 
-// What has ended is told, whatever happens to the next one.
+// Finished elements are reported even if the next one cannot start.
 TEST_F(Range, TellsWhatHasEndedIfTheNextOneCannotBegin) {
   const RangeResult result = run(shell("echo {}; rm -r ../here", 0, 3));
   EXPECT_EQ(result.ended, 1u);
@@ -365,7 +365,7 @@ TEST_F(Range, OfTheEndsOfAnElementTheBestIsChosen) {
   RangeWork again = shell("echo good", 1, 1);
   again.failures = {{0, 1}};
   run(again);
-  RangeWork late = shell("echo late; exit 9", 1, 1);  // Of a task that nobody waits for any more.
+  RangeWork late = shell("echo late; exit 9", 1, 1);  // from a task that was given up
   late.failures = {{0, 2}};
   run(late);
   const TaskOutcome done = gather(2, 1, false);
@@ -377,8 +377,8 @@ TEST_F(Range, OfTheEndsOfAnElementTheBestIsChosen) {
   EXPECT_FALSE(fs::exists(output() + "/_SUCCESS"));
 }
 
-// The last task of the first try has made an index, and left what the second one needs. Element 0
-// was done and is not run again; element 1 is, in the same lane.
+// The last task of the first try made an index, and kept what the second try needs. Element 0 is
+// done and does not run again; element 1 runs again, in the same lane.
 TEST_F(Range, ARetryAddsToTheResultsThatThereAre) {
   write_plan({"a", "b"});
   run(shell("echo first {}; test {} = a", 0, 2));
@@ -424,9 +424,9 @@ TEST_F(Range, TheIndexSaysOfEachElementWhetherItsExitCodeIsAccepted) {
   EXPECT_FALSE(results[1].is_done);
 }
 
-// A stage that reads these files reads what the attempt that counted has written.
+// A later stage reads in these files the output of the attempt that counts.
 TEST_F(Range, TheFilesOfAnOnlyElementHoldTheAttemptThatCounted) {
-  // As of a task that was killed: its lane is not tidy.
+  // A killed task leaves its lane with output of an unfinished element.
   {
     Result<Lane> lane = Lane::open(output(), 0);
     ASSERT_TRUE(lane);
@@ -450,7 +450,7 @@ TEST_F(Range, TheFilesOfAnOnlyElementDoNotHoldItsFailures) {
   again.failures = {{0, 1}};
   run(again);
   EXPECT_EQ(contents(output() + "/stdout-00000"), "failed\ncounted\n");
-  // The task is killed when the index is in place: the plan is still there, and it runs again.
+  // The task is killed after the index is in place: the plan still exists, and the task runs again.
   const fs::path plan = plan_directory(output(), "p");
   const fs::path lanes = root_ / "out/_temporary/index-00000";
   fs::copy(root_ / "out/_temporary", root_ / "kept", fs::copy_options::recursive);
@@ -482,7 +482,7 @@ TEST_F(Range, DoesNotCommitIfResultsAreMissing) {
 TEST_F(Range, CommitsOnceAndTouchesNoOutputOfAnother) {
   run(work({"true"}, 0, 1));
   ASSERT_TRUE(gather(1, 1).result);
-  ASSERT_TRUE(gather(1, 1).result);  // Its first answer was lost.
+  ASSERT_TRUE(gather(1, 1).result);  // its first answer was lost
   EXPECT_EQ(index().size(), 1u);
   fs::remove_all(output());
   fs::create_directories(output());

@@ -1,4 +1,4 @@
-// The shipped files of a job as a task finds them.
+// The shipped files of a job in a task's sandbox.
 
 #include <filesystem>
 #include <fstream>
@@ -56,7 +56,7 @@ TEST_F(Shipped, SmallFilesAreWrittenAndLargeOnesAreLinks) {
       plan_.string(), {}, {},
       {.contents = {{"run.sh", "true"}}, .large = {{"model", {.bytes = 7, .modified_s = kThen}}}}));
   put_copy("content", kThen);
-  // An attempt before this one has left a link in the sandbox.
+  // An earlier attempt left a link in the sandbox.
   fs::create_symlink("/nowhere", root_ / "sandbox/model");
   const Result<void> written = write();
   ASSERT_TRUE(written) << written.error().message();

@@ -1,4 +1,4 @@
-// Sorting lines that do not fit into memory, and the blocks that it leaves on disk.
+// Sorting of lines that do not fit into memory, and the blocks that it writes to disk.
 
 #include "frameworks/batch/executor/sort.h"
 
@@ -56,7 +56,7 @@ class Counted : public LineSink {
 
 class Sort : public test::WithDirectory {
  protected:
-  // A file of blocks with these lines.
+  // Writes a file of blocks with these lines.
   std::string run(const std::string& name, const std::vector<Line>& lines) {
     const std::string path = (root_ / name).string();
     Result<Fd> file = open_to_write(path);
@@ -89,7 +89,7 @@ std::vector<Line> sorted(std::vector<Line> lines, const KeyRule& keys) {
   return lines;
 }
 
-// Whatever the memory, the keys and the number of runs, it is the stable sort.
+// For any memory, keys and number of runs, the result is the stable sort.
 TEST_F(Sort, GivesAllLinesInOrderOfPartitionKeyAndInput) {
   Prng random(5);
   const KeyRule rules[] = {
@@ -107,8 +107,8 @@ TEST_F(Sort, GivesAllLinesInOrderOfPartitionKeyAndInput) {
   EXPECT_TRUE(fs::is_empty(root_)) << "runs are left behind";
 }
 
-// Beginnings of all lengths that many share, ends of few bytes, and NUL among them: what eight
-// bytes of a key tell, and what they do not.
+// Keys with common prefixes of all lengths, short suffixes and NUL: comparing the first eight bytes
+// decides some of them and not others.
 TEST_F(Sort, KeysThatBeginAlikeComeInOrder) {
   Prng random(8);
   const std::string letters("a\0\xFF", 3);
@@ -176,11 +176,11 @@ int64_t peak_bytes() {
   return 0;
 }
 
-// The bound is of memory, not of lines: 32 MiB are sorted in 2.
+// Memory is bounded, not the number of lines: 2 MiB are enough to sort 32 MiB.
 TEST_F(Sort, KeepsWithinItsMemoryWhateverItIsGiven) {
   const int64_t bytes = int64_t{2} << 20;
   const KeyRule keys;
-  std::ofstream("/proc/self/clear_refs") << "5";  // The peak begins anew.
+  std::ofstream("/proc/self/clear_refs") << "5";  // reset the peak
   const int64_t before = peak_bytes();
   {
     ExternalSort sort(root_.string(), bytes, keys);
@@ -258,7 +258,7 @@ TEST_F(Sort, BlocksGiveTheirLinesOrSayThatTheyAreDamaged) {
     }
     std::ofstream(path, std::ios::binary) << changed;
     const Result<std::vector<Line>> read = read_all(path);
-    // A file that was cut between two blocks has the lines of those before.
+    // A file that was cut between two blocks has the lines of the earlier blocks.
     if (read) {
       ASSERT_LE(read->size(), lines.size());
       ASSERT_TRUE(std::equal(read->begin(), read->end(), lines.begin())) << "round " << round;

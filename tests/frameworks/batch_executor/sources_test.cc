@@ -1,4 +1,5 @@
-// Where a reducer goes for the outputs of maps: an executor on another machine says so.
+// The address from which a reducer fetches a map output. Executors on other machines report it, so
+// it is checked.
 
 #include "frameworks/batch/executor/sources.h"
 
@@ -8,7 +9,7 @@
 namespace proffer::batch {
 namespace {
 
-// The address that is gone to; "": none.
+// The address that the reducer contacts; "" if it refuses.
 std::string goes_to(const std::string& told, bool serves_other_machines) {
   Sources sources("f-1", {told},
                   {.name = "a1",
@@ -23,11 +24,11 @@ TEST(Sources, AreAgentsAndNoOtherServersOfThisMachine) {
   const std::string beside = "/run/a2/executors-http.sock";
   EXPECT_EQ(goes_to("agent/a1", true), own);
   EXPECT_EQ(goes_to(own, true), own);
-  // Agents that serve other machines are asked for by their names.
+  // Agents that serve other machines are reported by name, never by address.
   EXPECT_EQ(goes_to(beside, true), "");
   EXPECT_EQ(goes_to("127.0.0.1:5081", true), "");
   EXPECT_EQ(goes_to("/run/docker.sock", true), "");
-  // Else all agents are on this machine.
+  // Without remote access, all agents are on this machine.
   EXPECT_EQ(goes_to(beside, false), beside);
   EXPECT_EQ(goes_to("127.0.0.1:5081", false), "127.0.0.1:5081");
   EXPECT_EQ(goes_to("/run/docker.sock", false), "");

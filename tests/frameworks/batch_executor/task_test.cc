@@ -27,9 +27,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The contract: each part is exactly the lines of its partition, sorted by key, in input order
-// within a key; whatever bytes there are, wherever the splits cut, however many maps there are to
-// merge.
+// The contract: each part has exactly the lines of its partition, sorted by key, and in input order
+// within a key. It holds for any bytes, split positions and number of maps to merge.
 TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
   Prng random(7);
   for (int round = 0; round < 6; ++round) {
@@ -49,14 +48,14 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
       files.push_back({path.string(), static_cast<int64_t>(size)});
       for (const std::string& line : lines_of(content)) all.push_back(line);
     }
-    // The last round has more maps than sort merges at once.
+    // The last round has more maps than one merge reads.
     const Result<std::vector<Split>> splits = make_splits(files, round == 5 ? 60 : 1'000);
     ASSERT_TRUE(splits);
     plan(*splits);
     const auto reducers = static_cast<uint32_t>(random.below(4) + 1);
     int64_t records = 0;
     for (uint32_t m = 0; m < splits->size(); ++m) {
-      // Jobs of before have plain outputs; a retry may find both.
+      // Jobs of earlier versions have plain outputs; a retry may find both formats.
       const TaskOutcome outcome = map(MapWork{.common = common("cat", m, 1),
                                               .reducers = reducers,
                                               .shuffle = {.is_packed = random.chance(2, 3)}});
@@ -75,7 +74,7 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
       }
       std::stable_sort(expected.begin(), expected.end(),
                        [](const std::string& a, const std::string& b) {
-                         return key_of(a, {}) < key_of(b, {});  // As unsigned bytes.
+                         return key_of(a, {}) < key_of(b, {});  // as unsigned bytes
                        });
       ASSERT_EQ(lines_of(part(r)), expected) << "round " << round << ", part " << r;
       EXPECT_EQ(outcome.result->records_out, static_cast<int64_t>(expected.size()));
@@ -123,7 +122,7 @@ TEST_F(BatchTask, MayReadLessThanAllOfItsInput) {
   ASSERT_TRUE(outcome.result) << outcome.message;
   EXPECT_EQ(outcome.result->records_out, 0);
 
-  // Nor need a reducer.
+  // A reducer need not read its input to the end either.
   ASSERT_TRUE(map(map_of("cat", large)).result);
   fs::create_directories(root_ / "job-1.map-00001-1");
   fs::copy(root_ / "job-1.map-00000-1/map.out", root_ / "job-1.map-00001-1/map.out");
@@ -141,7 +140,7 @@ TEST_F(BatchTask, FailsIfItsInputIsGone) {
   EXPECT_THAT(outcome.message, HasSubstr("No such file"));
 }
 
-// A result of a part of the input would look like one of all of it.
+// The result of a part of the input would look like a result of all of it.
 TEST_F(BatchTask, FailsIfItsInputHasBecomeShorter) {
   MapWork work = map_of("cat", "one\ntwo\n");
   for (const char* left : {"one\n", "one\ntw", ""}) {
@@ -200,8 +199,8 @@ TEST_F(BatchTask, CommitsTheOutputOnce) {
   ASSERT_TRUE(end(kCommit, 1).result);
   EXPECT_TRUE(fs::exists(root_ / "out/_SUCCESS"));
   EXPECT_FALSE(fs::exists(root_ / "out/_temporary"));
-  EXPECT_TRUE(end(kCommit, 1).result);  // A second attempt finds it done.
-  // The output was moved away, and another job writes there.
+  EXPECT_TRUE(end(kCommit, 1).result);  // A second attempt finds the work done.
+  // The output was moved away, and another job writes to its place.
   fs::rename(root_ / "out", root_ / "result");
   fs::create_directories(root_ / "out/_temporary/plan-q");
   put(root_ / "out/part-00000", "half");
@@ -219,16 +218,16 @@ TEST_F(BatchTask, RemovesTheOutputOfItsOwnJobOnly) {
   EXPECT_TRUE(fs::exists(root_ / "out/of another"));
 }
 
-// What a failed job leaves gets out of the way, and comes back when a retry has done the rest.
+// The files of a failed job are moved out of the way, and move back when a retry has done the rest.
 TEST_F(BatchTask, SetsTheOutputAsideAndCommitsItFromThere) {
   ASSERT_TRUE(map(map_of("cat", "x\n", 0)).result);
   ASSERT_TRUE(end(kSetAside, 1).result);
   EXPECT_FALSE(fs::exists(root_ / "out"));
   EXPECT_TRUE(fs::exists(root_ / "aside/part-00000"));
-  EXPECT_TRUE(end(kSetAside, 1).result);           // A second attempt finds it done.
-  EXPECT_TRUE(end(kSetAside, 1, "aside").result);  // So does the end of a retry that failed.
+  EXPECT_TRUE(end(kSetAside, 1).result);           // A second attempt finds the work done.
+  EXPECT_TRUE(end(kSetAside, 1, "aside").result);  // The end of a failed retry does too.
   EXPECT_THAT(end(kCommit, 2, "aside").message, HasSubstr("part-00001"));
-  // Another job has taken the place.
+  // Another job uses the place now.
   fs::create_directories(root_ / "out/of another");
   EXPECT_THAT(end(kCommit, 1, "aside").message, HasSubstr("exists"));
   EXPECT_TRUE(fs::exists(root_ / "aside/part-00000"));
@@ -296,7 +295,7 @@ TEST_F(BatchTask, TellsItsCommandWhichPartOfWhichFileItReads) {
   plan({{{Chunk{path, 0, 2}}}, {{Chunk{path, 2, 2}}}, {{Chunk{path, 0, 2}, Chunk{path, 2, 2}}}});
   ASSERT_TRUE(map(MapWork{.common = common(show, 1, 1), .reducers = 1}).result);
   EXPECT_EQ(output_of("job-1.map-00001-1"), "1 1 only 2 2\n");
-  // Of several files none is named.
+  // The variables are empty if the split has several files.
   ASSERT_TRUE(map(MapWork{.common = common(show, 2, 1), .reducers = 1}).result);
   EXPECT_EQ(output_of("job-1.map-00002-1"), "2 2   \n");
 }
@@ -334,12 +333,12 @@ TEST_F(BatchTask, CombinesTheLinesOfAMapWhateverItsMemory) {
   for (const auto& [word, count] : counts) expected += text(word, "\t", count, "\n");
   for (const int64_t bytes : {int64_t{64} << 20, int64_t{60'000}}) {
     MapWork work = map_of("cat", words);
-    work.shuffle.combine = kCount;  // awk writes its table in no order.
+    work.shuffle.combine = kCount;  // awk writes its table in no particular order
     work.shuffle.sort_bytes = bytes;
     const TaskOutcome outcome = map(work);
     ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
     const std::string combined = output_of("job-1.map-00000-1");
-    // In little memory the combiner runs more than once.
+    // The combiner runs more than once if memory is small.
     if (bytes > 1'000'000) {
       EXPECT_EQ(combined, expected);
     }
@@ -363,7 +362,7 @@ TEST_F(BatchTask, SaysThatItsCombinerFailed) {
   EXPECT_EQ(outcome.failure.blame, Blame::kCommand);
 }
 
-// A secondary sort: the reducer of a host reads its lines with the largest number first.
+// A secondary sort: the reducer gets a host's lines with the largest number first.
 TEST_F(BatchTask, SortsByFieldsAndDividesByTheFirstOfThem) {
   KeyRule keys{.separator = ',', .fields = 2, .partition_fields = 1};
   keys.sort = *parse_sort("-k1,1 -k2,2nr");
@@ -388,7 +387,7 @@ TEST_F(BatchTask, SortsByFieldsAndDividesByTheFirstOfThem) {
 std::string packed_by(Codec codec, const fs::path& place, const std::string& input) {
   if (codec == Codec::kZstd) {
     std::string packed(::ZSTD_compressBound(input.size()), '\0');
-    // With a checksum, as the program zstd has it.
+    // zstd's own program also writes a checksum.
     ZSTD_CCtx* context = ::ZSTD_createCCtx();
     ::ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
     packed.resize(
@@ -408,7 +407,7 @@ TEST_F(BatchTask, ReadsPackedFilesWhole) {
   const std::string gzip = packed_by(Codec::kGzip, root_ / "in/a", lines);
   const std::string zstd = packed_by(Codec::kZstd, root_ / "in/b", lines);
   put(root_ / "in/a.gz",
-      gzip + gzip + std::string(700, '\0'));  // Members, then what fills a block.
+      gzip + gzip + std::string(700, '\0'));  // members, then zeros that fill a block
   put(root_ / "in/b.zst", zstd + zstd);
   const auto size = [&](const char* name) {
     return static_cast<int64_t>(fs::file_size(root_ / "in" / name));
@@ -438,7 +437,7 @@ TEST_F(BatchTask, SaysWhereAPackedFileIsDamaged) {
          {changed, good.substr(0, good.size() / 2), good + "garbage"}) {
       put(path, damaged);
       plan({{{Chunk{path.string(), 0, static_cast<int64_t>(damaged.size()), row.codec}}}});
-      // The mapper fails at what it gets, too: that is not its fault.
+      // The mapper fails too, because of its damaged input. The input is blamed.
       const TaskOutcome outcome = map(MapWork{.common = common("cat >/dev/null; exit 3", 0, 1)});
       EXPECT_FALSE(outcome.result) << row.name;
       EXPECT_EQ(outcome.failure.blame, Blame::kInput) << outcome.message;
@@ -487,7 +486,7 @@ TEST_F(BatchTask, CountsWhatItsCommandsReport) {
             (Counters{{{"words", "read"}, 2}, {{"words", "combined"}, 1}}));
   EXPECT_EQ(outcome.failure.stderr_tail, "seen\n");
   EXPECT_EQ(status, "half");
-  // A scheduler of before could not read a result with counters.
+  // Schedulers of earlier versions cannot read a result with counters.
   work.shuffle = {.is_packed = false};
   outcome = map(work);
   ASSERT_TRUE(outcome.result) << outcome.message;
@@ -499,7 +498,7 @@ TEST_F(BatchTask, CountsWhatItsCommandsReport) {
 
 TEST_F(BatchTask, LeavesNoProcessBehind) {
   const TaskOutcome outcome = map(map_of("sleep 1000 >/dev/null & cat", "x\n"));
-  ASSERT_TRUE(outcome.result) << outcome.message;  // The sleep had standard error open.
+  ASSERT_TRUE(outcome.result) << outcome.message;  // The sleep held standard error open.
 }
 
 TEST_F(BatchTask, EndsWhenItIsStopped) {

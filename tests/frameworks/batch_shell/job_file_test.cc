@@ -63,7 +63,7 @@ env: {COLOUR: yes, NUMBER: 010}
   EXPECT_EQ(job->fail_if_impossible, "true");
   EXPECT_EQ(job->resources, "cpus:1;mem:256");
   EXPECT_THAT(job->files, ElementsAre("map.awk", "reduce.awk"));
-  // As they are written: neither true nor 8.
+  // Values are kept as written: `yes` is not true, and `010` is not 8.
   EXPECT_EQ(job->env.at("COLOUR"), "yes");
   EXPECT_EQ(job->env.at("NUMBER"), "010");
 }
@@ -123,7 +123,7 @@ TEST(JobFile, SurvivesGarbage) {
 
 // --- the schema --------------------------------------------------------------------------------
 
-// A value that each key of a place takes.
+// A value that is valid for each key of a place.
 std::string value_of(std::string_view key) {
   if (key == "env" || key == "parameters") return "{A: x}";
   if (key == "stages") return "{a: {run: x}}";
@@ -137,7 +137,7 @@ std::string value_of(std::string_view key) {
   return "\"7\"";
 }
 
-// Each key of the schema is read into a place of its own, and no other key is.
+// Each key of the schema is read into its own place, and no other key is accepted.
 TEST(Schema, HasTheKeysThatAreRead) {
   std::set<std::string> seen;
   for (const std::string_view key : job_file_schema().properties("/")) {
@@ -253,7 +253,7 @@ TEST(Parameters, AreThoseOfTheFileUnlessOthersAreGiven) {
   const std::string yaml =
       "parameters: {day: 2026-11-25, n: 4}\nmap: grep ~{day}\ninput: [a, b/~{day}/~{n}]\n"
       "reducers: ~{n}\nenv: {DAY: x~{day}}\noutput: out\n";
-  // A list in brackets needs quotes around it.
+  // A list in brackets must be quoted.
   EXPECT_FALSE(with(yaml));
   std::string quoted = yaml;
   quoted.replace(quoted.find("b/~{day}/~{n}"), 13, "\"b/~{day}/~{n}\"");
@@ -297,7 +297,7 @@ TEST(Parameters, ThatAreNotKnownAreErrorsWithLineAndKey) {
               HasSubstr("line 3: run: there is no parameter 'a.output'"));
 }
 
-// A file of 1 MiB could name a long value a hundred thousand times.
+// A file of 1 MiB could refer to a long value 100,000 times.
 TEST(Parameters, DoNotFillTheMemory) {
   std::string yaml = "parameters: {a: " + std::string(10'000, 'x') + "}\nmap: \"";
   for (int i = 0; i < 10'000; ++i) yaml += "~{a}";

@@ -54,7 +54,7 @@ JobReport report() {
       attempt("words-7.map-00002-2", "a1", 9, 25),
       attempt("words-7.reduce-00000-1", "a1", 25, 26, TaskState::kLost),
       attempt("words-7.reduce-00000-2", "a1", 26, 30),
-      attempt("words-70.map-00000-1", "a1", 1, 5),  // of another job
+      attempt("words-70.map-00000-1", "a1", 1, 5),  // an attempt of another job
   };
   history[2].status.message = "exit 3: <no> such & file";
   return make_report(job(), history);
@@ -91,11 +91,11 @@ TEST(Report, HtmlHasABarForEachAttemptAndEscapesWhatOthersWrote) {
   const std::string html = report_html(report());
   size_t bars = 0;
   for (size_t at = 0; (at = html.find("<title>", at)) != std::string::npos; ++at) ++bars;
-  EXPECT_EQ(bars, 1u + 6u);  // the page has a title, too
+  EXPECT_EQ(bars, 1u + 6u);  // the page has a title too
   EXPECT_THAT(html, HasSubstr("exit 3: &lt;no&gt; such &amp; file"));
   EXPECT_THAT(html, HasSubstr("/data/&lt;words&gt;"));
   EXPECT_THAT(html, Not(HasSubstr("<no>")));
-  EXPECT_THAT(html, Not(HasSubstr("://")));  // no links to elsewhere
+  EXPECT_THAT(html, Not(HasSubstr("://")));  // no external links
 }
 
 TEST(Report, BarsOfAnAgentThatOverlapHaveRowsOfTheirOwn) {

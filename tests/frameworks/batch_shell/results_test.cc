@@ -1,4 +1,4 @@
-// Arguments from standard input, what flags and files say of arrays, and how arrays are shown.
+// Arguments from standard input, the flags and files of arrays, and the output about arrays.
 
 #include "frameworks/batch/shell/results.h"
 

@@ -42,10 +42,10 @@ TEST_F(Submit, FindsRegularFilesAsFindDoes) {
   ASSERT_EQ(::mkfifo(at("in/fifo").c_str(), 0600), 0);
   const Result<std::vector<InputFile>> files = find_input({at("in")});
   ASSERT_TRUE(files);
-  // Bytewise by the whole path: '-' comes before '/'.
+  // Sorted bytewise by the whole path: '-' comes before '/'.
   EXPECT_THAT(*files, ElementsAre(InputFile{at("in/a-b"), 0}, InputFile{at("in/a/z"), 1},
                                   InputFile{at("in/b.txt"), 5}));
-  // A link that is named is meant.
+  // A link that is given as an input is followed.
   EXPECT_EQ(find_input({at("in/links")})->size(), 1u);
   EXPECT_EQ(find_input({at("in/b.txt"), at("in/link")})->size(), 2u);
 }
@@ -126,7 +126,8 @@ TEST_F(Submit, SaysWhatCannotBeRead) {
 
 TEST_F(Submit, SaysWhichDirectoryMayNotBeRead) {
   if (::geteuid() == 0) {
-    // Root may read everything: as somebody else, in a child. Its exit code is the answer.
+    // Root may read everything, so a child process of another user tries. Its exit code is the
+    // answer.
     put("in/closed/file", "x");
     ASSERT_EQ(::chmod(at("").c_str(), 0755), 0);
     ASSERT_EQ(::chmod(at("in/closed").c_str(), 0), 0);
@@ -179,7 +180,7 @@ TEST_F(Submit, NamesTheJobFileThatIsWrong) {
       file.error().message(),
       text(at("job.yaml"), ": line 2: unknown key 'mapp' in a job file; did you mean 'map'?"));
   EXPECT_EQ(read_job_file(at("none.yaml")).error().code(), ErrorCode::kNotFound);
-  EXPECT_FALSE(read_job_file(at("")));  // A directory.
+  EXPECT_FALSE(read_job_file(at("")));  // a directory
 }
 
 TEST_F(Submit, RefusesFlagsThatAreWrong) {
@@ -252,7 +253,7 @@ TEST_F(Submit, ReadsWhichHostsTasksPrefer) {
               HasSubstr("locality cannot be given for an array"));
 }
 
-// What such a job reads is not known when it is submitted: its plan will say which hosts are near.
+// The input of such a job is not known at its submission; its plan will name the near hosts.
 TEST_F(Submit, LeavesTheHostsOfAJobThatWaitsToItsPlan) {
   put("near", "b,a /data\nc /data/c\n");
   put("job.yaml", "map: cat\nreducers: 0\ninput: in\noutput: out\nafter: words-1\n");
@@ -361,7 +362,7 @@ TEST_F(Submit, PutsTheSmallestFilesIntoThePlanAndCopiesTheOthers) {
   fs::create_directory(at("below"));
   EXPECT_THAT(divide_files({at("below")}).error().message(), HasSubstr("is a directory"));
   EXPECT_EQ(divide_files({at("none")}).error().code(), ErrorCode::kNotFound);
-  // Sparse: nothing of it is read.
+  // A sparse file, which is never read.
   put("huge", "");
   fs::resize_file(at("huge"), kLargeFilesBytesMax);
   EXPECT_TRUE(divide_files({at("huge")}));

@@ -40,7 +40,7 @@ TEST(Why, IsSaidOfTheAsksOfTheJobThatAreNotMet) {
   EXPECT_THAT(why_lines("other-1", all), IsEmpty());
 }
 
-// A task of an array has several elements: its time limit is longer than theirs, by 32 s.
+// The time limit of an array's task exceeds that of its elements by 32 s, since it runs several.
 TEST(Why, SaysWhichTimeLimitWouldLetItRunNow) {
   const auto said = [](const std::string& kind, Duration limit) {
     proto::Explanation all;

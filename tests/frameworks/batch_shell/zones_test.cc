@@ -1,4 +1,4 @@
-// Time zones as they are read for the core, beside the C library's.
+// Time zones as the core gets them, compared with the C library's.
 
 #include "frameworks/batch/shell/zones.h"
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kNow = 1'795'651'200;  // 2026-11-26T00:00Z
 
-// Sets TZ for the C library, and back.
+// Sets TZ for the C library, and restores it.
 class LocalZone {
  public:
   explicit LocalZone(const std::string& name) {

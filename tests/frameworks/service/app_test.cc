@@ -338,7 +338,7 @@ TEST(Records, DecodeToWhatWasEncoded) {
     EXPECT_EQ(*again, record);
   }
   AppSpec before = full();
-  before.after.clear();  // Not of a version.
+  before.after.clear();  // not part of a version
   const Versions versions = {
       {3, {.spec = before, .failed = "exit code 1"}},
       {12,
@@ -377,7 +377,7 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   versions[3].spec.apart_from.clear();
   const std::string today = encode(versions);
   // find, daemon and files; ports by number and secrets; init steps, sidecars, neighbours and
-  // scale; when and by whom it was applied.
+  // scale; the time and the user of its apply.
   const std::string newest = "0;0;0;0;0;0;0;0;0;0;0;3;ada";
   const size_t at = today.find(newest);
   ASSERT_NE(at, std::string::npos) << today;
@@ -391,7 +391,7 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   }
 }
 
-// The loader asks for so many blocks that their values fit into one answer.
+// The loader requests only as many blocks as fit into one answer.
 TEST(Records, OfAFullBlockAreWithinItsBytes) {
   InstanceBlock block;
   InstanceRecord record{.launched_at = Time::from_nanos(std::numeric_limits<int64_t>::max()),

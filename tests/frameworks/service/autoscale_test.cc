@@ -1,5 +1,4 @@
-// How many instances an app is to have by its load: the windows as tables, and what an app does
-// with it as stories.
+// The number of instances that an app's load requires: tables for the windows, and stories of apps.
 
 #include "frameworks/service/core/autoscale.h"
 
@@ -27,10 +26,10 @@ ScalePolicy policy() {
           .down_after = minutes(5)};
 }
 
-// Reports one figure of all instances every five seconds.
+// Reports the same figure for all instances every five seconds.
 struct Reports {
   explicit Reports(const ScalePolicy& scale, int64_t begin) : policy(scale), instances(begin) {}
-  // The last verdict. The app follows it.
+  // Returns the last recommendation. The app follows it.
   std::string run(Duration duration, int64_t figure) {
     std::string why;
     for (const Time end = now + duration; now < end; now = now + seconds(5)) {
@@ -116,7 +115,7 @@ TEST(Autoscale, WithoutAFigureNothingChanges) {
   EXPECT_EQ(verdict.why, "stays at 3: no measured cpu from its 2 ready instances");
 }
 
-// The mean of those that were measured stands for all.
+// The mean of the measured instances stands for all instances.
 TEST(Autoscale, InstancesWithoutAFigureCountAsTheOthers) {
   ScalePolicy scale = policy();
   scale.up_after = Duration();
@@ -134,7 +133,8 @@ TEST(Autoscale, NumbersOfHttpAreShownAsTheyAre) {
   EXPECT_THAT(r.run(seconds(5), 13'000), HasSubstr("http 13, target 12.5"));
 }
 
-// Laws, whatever is reported: within the bounds; never against the load; bounded memory.
+// Laws for all reports: the number stays within the bounds, never moves against the load, and
+// memory is bounded.
 TEST(Autoscale, KeepsItsLawsUnderRandomReports) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(text("seed ", seed));
@@ -175,7 +175,7 @@ struct Scaled : ServiceScenario {
     advance(seconds(5));
     EXPECT_EQ(row().ready, 2);
   }
-  // What is answered last to reports in which each instance has this figure.
+  // Returns the last answer to reports in which each instance has this figure.
   std::string load(Duration duration, int64_t figure) {
     for (const Time end = now() + duration; now() < end; advance(seconds(5))) {
       Figures figures{.relay = ++reports_, .app = "web"};
@@ -208,7 +208,7 @@ TEST(Scaling, IsKeptOverTheSchedulersEndAndOverTheFile) {
   s.advance(seconds(5));
   EXPECT_EQ(s.row().ready, 4);
   EXPECT_EQ(s.row().scale->said, "");
-  // The file says how many there are at first.
+  // The file gives the first number of instances.
   s.spec.command = "serve better";
   EXPECT_EQ(s.apply(s.spec), "updated to version 2");
   s.advance(minutes(2));
@@ -239,7 +239,7 @@ TEST(Scaling, WaitsWhileAnUpdateIsUnderWay) {
   EXPECT_EQ(s.row().scale->said, "stays at 2 until its other changes are done");
 }
 
-// It is decided from what there was when the figures came, and waits until other changes are
+// The decision uses the state at the time of the figures, and waits until other changes are
 // written.
 TEST(Scaling, WhatPeopleAskedForMeanwhileCounts) {
   const std::pair<std::function<Change(AppSpec)>, int64_t> rows[] = {

@@ -1,5 +1,4 @@
-// Many instances and many apps: what is kept of them, and how their asks share a framework's
-// bounds.
+// Many instances and many apps: their records, and how their asks share a framework's limits.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A scheduler of before has kept each instance by itself: they are found, and move into blocks.
+// An earlier version stored each instance by itself. These records are found, and are moved into
+// blocks.
 TEST(Store, InstancesOfASchedulerOfBeforeMoveIntoBlocks) {
   ServiceScenario s;
   s.agent("a1", 3);
@@ -32,7 +32,7 @@ TEST(Store, InstancesOfASchedulerOfBeforeMoveIntoBlocks) {
   for (const auto& [key, value] : s.store()) EXPECT_FALSE(key.starts_with("instances/")) << key;
 }
 
-// Its neighbours' instances may all be out of reach, again and again.
+// The instances of its slots may become unreachable again and again.
 TEST(Store, AFullBlockLaunchesNothingUntilAnInstanceHasEnded) {
   ServiceScenario s;
   s.apply(ServiceScenario::app(16));
@@ -51,7 +51,7 @@ TEST(Store, AFullBlockLaunchesNothingUntilAnInstanceHasEnded) {
   EXPECT_EQ(s.row().ready, 16);
 }
 
-// Those that fit nowhere do not keep others from their turn.
+// Asks that fit nowhere do not keep the others from their turn.
 TEST(Asks, BeyondThoseThatAFrameworkMayDeclareTakeTurns) {
   Service core({.has_store = false, .life = "l"});
   Time now = Time() + seconds(1'000);
@@ -81,7 +81,7 @@ TEST(Asks, BeyondThoseThatAFrameworkMayDeclareTakeTurns) {
   EXPECT_THAT(all, SizeIs(kApps));
 }
 
-// A plan takes time with each instance: thousands of events are not thousands of plans.
+// A plan takes time per instance: thousands of events must not cause thousands of plans.
 TEST(Plans, OfALargeAppAreForManyEventsAtOnce) {
   ServiceScenario s;
   s.agent("a1", 300);

@@ -1,5 +1,5 @@
-// Instances that are to leave, because their agent is drained or their role gives back what it had
-// borrowed; and the one budget of updates, drains and preemptions.
+// Instances that must leave, because their agent is drained or their role is preempted; and the
+// common budget of updates, drains and preemptions.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using Reason = proto::TaskReason;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// On three agents, with room for six, and ready.
+// Ready instances on three agents, with room for six.
 struct Web : ServiceScenario {
   explicit Web(const AppSpec& spec = app(3)) {
     for (const char* name : {"a1", "a2", "a3"}) agent(name, 2);
@@ -24,7 +24,7 @@ struct Web : ServiceScenario {
   }
 };
 
-// --- revoked ------------------------------------------------------------------------------------
+// --- revoke notices -----------------------------------------------------------------------------
 
 TEST(Revoke, AnInstanceRunsUntilItsReplacementIsReady) {
   Web s(ServiceScenario::with_health(ServiceScenario::app(3)));
@@ -62,7 +62,7 @@ TEST(Revoke, WithoutRoomElsewhereItRunsUntilTheMasterKillsIt) {
 // --- the budget of updates, drains and preemptions together --------------------------------------
 
 struct Drained : Web {
-  // Four instances: two are on the drained agent, and nothing is launched elsewhere.
+  // Four instances: two are on the drained agent, and no replacement is launched.
   explicit Drained(const AppSpec& spec = app(4)) : Web(spec) {
     for (const char* agent : {"a2", "a3"})
       this->agent(agent, static_cast<int>(tasks_on(agent).size()));
@@ -84,7 +84,7 @@ TEST(Budget, AnUpdateTakesNothingWhileADrainTakesAllOfIt) {
   EXPECT_THAT(s.tasks_of("web", 1), SizeIs(4));
   EXPECT_THAT(s.row().why, HasSubstr("the update waits: instance"));
   EXPECT_THAT(s.row().why, HasSubstr("must leave its agent, and its replacement is not launched"));
-  // That it makes no progress is not its fault.
+  // The new version is not blamed for the lack of progress.
   EXPECT_EQ(s.row().failed, "");
   EXPECT_EQ(s.row().version, 2u);
   s.agent("a2", 4);
@@ -123,7 +123,7 @@ TEST(Budget, ARevokedInstanceLeavesTheProxiesBeforeItsTimeIsOver) {
   EXPECT_THAT(s.tasks_on("a1"), SizeIs(2));
 }
 
-// It has no time to go: half of it is for the replacement.
+// The notice is too short for the drain delay: half of it is for the replacement.
 TEST(Budget, AShortNoticeIsNotSpentOnLeaving) {
   AppSpec spec = ServiceScenario::app(3);
   spec.drain_delay = hours(1);
@@ -163,7 +163,8 @@ TEST(Budget, AnInstanceThatStaysNeedsNoReplacement) {
   EXPECT_TRUE(s.asks().empty());
 }
 
-// Neither is told of it: on its return the scheduler hears of all that are to leave.
+// The notices of the drain and its end do not reach the scheduler. When it reconnects, it gets all
+// current notices.
 TEST(Budget, AnInstanceStaysIfItsDrainIsTakenBackWhileTheSchedulerIsAway) {
   for (const bool is_restarted : {false, true}) {
     SCOPED_TRACE(is_restarted);
@@ -180,7 +181,7 @@ TEST(Budget, AnInstanceStaysIfItsDrainIsTakenBackWhileTheSchedulerIsAway) {
   }
 }
 
-// Only what is told after a reconnect counts as told.
+// After a reconnect, only new notices count.
 TEST(Budget, AnInstanceIsStillToLeaveAfterAReconnect) {
   Drained s;
   s.disconnect();
@@ -192,7 +193,7 @@ TEST(Budget, AnInstanceIsStillToLeaveAfterAReconnect) {
   EXPECT_THAT(s.tasks_of("web", 1), SizeIs(4));
 }
 
-// Found by seed 503 of the storm: its slot was taken for free, and got another instance.
+// Found by seed 503 of the storm: its slot was considered free, and got another instance.
 TEST(Budget, AnInstanceThatWasToldToEndKeepsItsSlotAfterAnUndrain) {
   Web s;
   s.obey_kills(false);
@@ -225,7 +226,8 @@ TEST(Budget, AnUndrainBeforeTheStoreIsReadCounts) {
   EXPECT_THAT(s.tasks_on("a1"), SizeIs(1));
 }
 
-// Until the time of the drain is over the instance counts as one that leaves.
+// A master of an earlier version does not report it: the instance is leaving until the drain's time
+// is over.
 TEST(Budget, AnInstanceStaysIfItsDrainIsTakenBackByAMasterOfBefore) {
   Drained s;
   s.tells_undrain(false);

@@ -1,4 +1,4 @@
-// Daemons: an instance on each agent, which follow agents that come and go.
+// Daemons: one instance on each agent, as agents come and go.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ AppSpec daemon_app() {
   return spec;
 }
 
-// On three agents, and ready.
+// Ready instances on three agents.
 struct Each : ServiceScenario {
   explicit Each(const AppSpec& spec = daemon_app()) {
     for (const char* name : {"a1", "a2", "a3"}) agent(name, 3);
@@ -38,7 +38,7 @@ struct Each : ServiceScenario {
 
 TEST(Daemon, HasOneInstanceOnEachAgent) { Each s; }
 
-// Its new instances start beside the old ones, and on two agents they may not.
+// Its new instances must run beside db, and may not do so on two agents.
 TEST(Daemon, LeavesAgentsThatANewVersionCannotRunOn) {
   AppSpec spec = daemon_app();
   spec.update.max_unavailable = 0;
@@ -53,7 +53,7 @@ TEST(Daemon, LeavesAgentsThatANewVersionCannotRunOn) {
   EXPECT_THAT(s.tasks_of("each", 2), SizeIs(1));
   EXPECT_EQ(s.row("each").ready, 3);
 
-  // Until the master has said for a while that no agent will do.
+  // The instances stay until the master has reported for a while that no agent fits.
   const auto report = [&](bool fits) {
     s.notify(proto::AskReport{.rows = {{.ask = AskName("each.2"),
                                         .could_ever_fit = fits,
@@ -102,7 +102,7 @@ TEST(Daemon, FollowsAgentsThatComeAndGo) {
   s.gone("a2");
   s.advance(seconds(1));
   s.expect_one_on({"a1", "a3", "a4"});
-  // A drained agent is left; if it is of use again, it gets one again.
+  // The instance leaves a drained agent; after the drain, the agent gets an instance again.
   const std::string drained = s.tasks_on("a1").at(0);
   s.drain("a1", seconds(60));
   s.advance(seconds(10));
@@ -124,7 +124,7 @@ TEST(Daemon, WaitsForAnAgentThatIsUnreachable) {
   EXPECT_THAT(s.tasks_of("each"), SizeIs(3));
   EXPECT_EQ(s.row("each").ready, 2);
   EXPECT_EQ(s.row("each").instances, 3);
-  // An update of the others does not wait for it.
+  // An update of the other instances does not wait for it.
   AppSpec better = daemon_app();
   better.command = "serve better";
   s.apply(better);
@@ -197,13 +197,13 @@ TEST(Daemon, MaySurgeBesideTheInstanceOfItsAgent) {
   s.expect_one_on({"a1", "a2", "a3"});
 }
 
-// A version that is too large for all of them ends nothing: what runs stays until it is rolled
-// back.
+// A version that is too large for all agents ends no instance: the old instances stay until it is
+// rolled back.
 TEST(Daemon, StaysWhereItIsWhileTheNextVersionFitsNowhere) {
   AppSpec spec = daemon_app();
   spec.update = {.max_unavailable = 0, .max_surge = 1};
   ServiceScenario s;
-  for (const char* name : {"a1", "a2", "a3"}) s.agent(name, 1);  // no room for another one
+  for (const char* name : {"a1", "a2", "a3"}) s.agent(name, 1);  // no room for a second instance
   s.apply(spec);
   s.advance(seconds(5));
   spec.command = "serve what is large";

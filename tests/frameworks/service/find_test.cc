@@ -1,4 +1,4 @@
-// Instances are told the servers of the apps that they find, as they are when the instance starts.
+// Instances get the servers of the apps in `find`, as of the time when the instance starts.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ AppSpec app_that_finds(std::vector<std::string> find) {
   return spec;
 }
 
-// Of the only instance of `web`.
+// The environment of the only instance of `web`.
 proto::Environment environment(const ServiceScenario& s) {
   const auto ids = s.tasks_of("web");
   EXPECT_EQ(ids.size(), 1u);
@@ -44,7 +44,7 @@ TEST(Find, AnInstanceIsToldTheServersThatAreReadyWhenItStarts) {
   EXPECT_EQ(env.at("PROFFER_SERVICE_WEB"), "");
   EXPECT_EQ(env.at("A"), "b");
 
-  // What happens later changes nothing for it, and its successor is told how it is by then.
+  // Later changes do not affect a running instance; its successor gets the current servers.
   s.crash(s.tasks_on("a1").at(0));
   s.agent("a1", 0);
   s.advance(seconds(5));
@@ -95,7 +95,7 @@ TEST(Find, OfManyServersEachInstanceIsToldSixtyFourOthers) {
     EXPECT_EQ(std::count(value.begin(), value.end(), ','), 63);
     told.insert(value);
   }
-  EXPECT_EQ(told.size(), 1u);  // All have the same address here.
+  EXPECT_EQ(told.size(), 1u);  // all have the same address here
 }
 
 TEST(Find, ToFindAnotherAppIsAnotherVersion) {

@@ -1,5 +1,5 @@
-// How instances end: one that was ready out of sight first, then by its signal; one that failed
-// with its last words.
+// How instances end: a ready instance is first removed from service, then gets its signal; a failed
+// instance reports its last words.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(Leave, WhatIsNotReadyEndsAtOnce) {
   EXPECT_EQ(s.tasks().count(sick), 0u);
 }
 
-// An update goes on when the one before has left and its replacement is ready.
+// An update continues when the last instance has left and its replacement is ready.
 TEST(Leave, InAnUpdateOneAfterTheOther) {
   AppSpec spec = ServiceScenario::app(3);
   spec.drain_delay = seconds(10);
@@ -69,7 +69,7 @@ TEST(Leave, InAnUpdateOneAfterTheOther) {
   EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
 }
 
-// A scheduler that begins does not know of the delay, and gives it anew.
+// A restarted scheduler does not know the delay, and starts it again.
 TEST(Leave, AlthoughTheSchedulerIsKilledMeanwhile) {
   AppSpec spec = ServiceScenario::app(3);
   spec.drain_delay = seconds(10);
@@ -82,7 +82,7 @@ TEST(Leave, AlthoughTheSchedulerIsKilledMeanwhile) {
   EXPECT_EQ(s.row().ready, 1);
 }
 
-// What a program says of itself may be a secret: it is shown, and neither kept nor traced.
+// A program's output may contain a secret: it is shown, but not stored or traced.
 TEST(Crash, ItsLastWordsAreShownAndNotKept) {
   ServiceScenario s;
   s.agent("a1", 1);

@@ -1,4 +1,4 @@
-// Apps that run beside others, or apart from them.
+// Apps that run beside other apps, or apart from them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -101,8 +101,8 @@ TEST(ApartFrom, HoldsForBothApps) {
   EXPECT_THAT(s.tasks_of("web"), SizeIs(6));
   EXPECT_THAT(s.agents_of("web"), SizeIs(1));
   EXPECT_EQ(s.agents_of("noise").count(*s.agents_of("web").begin()), 0u);
-  // And for what comes later of the other app, which names nobody, though there is room nowhere
-  // else.
+  // The rule also holds for later instances of the other app, which has no rule itself, even if
+  // there is no other room.
   for (const char* agent : {"a1", "a2", "a3"}) {
     if (s.agents_of("web").count(agent) == 0) s.agent(agent, 2);
   }
@@ -173,7 +173,7 @@ TEST(ApartFrom, AnOfferOfAnAgentThatIsNoLongerAllowedIsDeclined) {
   }
 }
 
-// A daemon that is apart from the app of somebody else does not keep it away from all agents.
+// Another user's daemon that runs apart from an app does not keep the app off all agents.
 TEST(Owners, AreNotHinderedByWhatAppsOfOthersRunApartFrom) {
   const Caller ada{.user = "ada"};
   const Caller bob{.user = "bob"};
@@ -188,7 +188,7 @@ TEST(Owners, AreNotHinderedByWhatAppsOfOthersRunApartFrom) {
   s.request(Scale{"web", 3}, ada);
   s.advance(seconds(5));
   EXPECT_EQ(s.row().ready, 3);
-  // The app that names the other follows its own rule all the same.
+  // The app with the rule still follows its own rule.
   AppSpec late = ServiceScenario::app(3, "late");
   late.apart_from = {"web"};
   EXPECT_EQ(s.apply(late, bob), "created");
@@ -209,7 +209,7 @@ TEST(Owners, AreNotHinderedByWhatAppsOfOthersRunBeside) {
   s.advance(minutes(1));
   EXPECT_EQ(s.row("third").ready, 2);
   EXPECT_EQ(s.agents_of("third"), s.agents_of("web"));
-  // The owner of the app counts, also when an operator applies its file.
+  // The app's owner counts, also if an operator applies its file.
   AppSpec db = ServiceScenario::app(1, "db");
   db.with = {"web"};
   EXPECT_THAT(s.apply(db, {.user = "root", .is_operator = true}),

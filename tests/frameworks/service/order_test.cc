@@ -1,4 +1,4 @@
-// Several apps of one file, which are applied all or not at all, and apps that wait for others.
+// Several apps in one file, which are applied all or none, and apps that wait for others.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(Files, OfAHundredAppsAreOneWrite) {
   EXPECT_EQ(s.store(), s.core().snapshot());
 }
 
-// The version of each that was ready is kept beside the new one, whatever its size.
+// The last ready version of each app is stored with the new one, so large versions count twice.
 TEST(Files, OfMoreThanOneWriteMayHaveAreRefused) {
   ServiceScenario s;
   s.agent("a1", 9);
@@ -105,7 +105,7 @@ TEST(After, NothingIsLaunchedUntilTheAppsThatAreNamedAreReady) {
   EXPECT_THAT(s.tasks_of("web"), SizeIs(0));
   EXPECT_EQ(s.row("web").state, "waiting");
   EXPECT_EQ(s.row("web").why, "waits for db (0 of 2 ready), queue (0 of 1 ready)");
-  EXPECT_EQ(s.row("web").failed, "");  // The deadline of its progress does not run.
+  EXPECT_EQ(s.row("web").failed, "");  // its progress deadline has not started
 
   const auto db = s.tasks_of("db");
   s.ready(db[0], true);
@@ -128,7 +128,7 @@ TEST(After, NothingStopsAnAppThatHasBegun) {
   s.stop("db");
   s.advance(minutes(1));
   EXPECT_EQ(s.row("db").app, "");
-  // Not even what replaces an instance waits, nor does another scheduler.
+  // Neither a replacement nor an app under a restarted scheduler waits again.
   s.crash(s.tasks_of("web").at(0));
   s.start();
   s.advance(minutes(1));
@@ -172,7 +172,7 @@ TEST(After, AnAppThatIsUpdatedOrHasNoInstancesIsNotReady) {
   s.stop("db");
   s.advance(minutes(1));
   EXPECT_EQ(s.row("web").why, "waits for db (there is no such app)");
-  // An app that waits for nothing any more begins.
+  // An app starts when it has no more dependencies.
   EXPECT_EQ(s.apply(app_after("web", {})), "changed in its dependencies (after)");
   s.advance(seconds(10));
   EXPECT_THAT(s.tasks_of("web"), SizeIs(2));

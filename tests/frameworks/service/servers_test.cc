@@ -1,4 +1,4 @@
-// The instances in service, as clients and proxies are told of them.
+// The instances in service, as clients and proxies see them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Running : ServiceScenario {
     advance(seconds(5));
     EXPECT_EQ(row().ready, spec.instances);
   }
-  // A watch of these apps that waits; its number.
+  // Starts a watch of these apps that waits; returns its number.
   uint64_t wait_for(std::vector<std::string> apps, const std::string& seen) {
     handle(Watch{.relay = ++asked_, .apps = std::move(apps), .seen = seen, .wait = minutes(1)});
     return asked_;
@@ -55,7 +55,7 @@ TEST(Servers, AWatchIsAnsweredWhenAServerOfItsAppsChanges) {
   s.settle();
   const std::string seen = s.servers({"web"}).version;
   const uint64_t watch = s.wait_for({"web"}, seen);
-  s.crash(s.tasks_of("api").front());  // not asked for
+  s.crash(s.tasks_of("api").front());  // not part of this watch
   s.tick();
   EXPECT_EQ(s.page(watch), std::nullopt);
   const std::string gone = s.tasks_of("web").front();
@@ -78,7 +78,7 @@ TEST(Servers, AWatchIsAnsweredAfterItsTimeWithTheSameVersion) {
   EXPECT_EQ(s.page(watch)->version, seen);
 }
 
-// The highest number of the other app's changes stands for what has gone, too.
+// The version of the page is the highest number of a change, so a forgotten app must raise it too.
 TEST(Servers, AnAppThatIsForgottenIsAChange) {
   Running s(web(1));
   s.apply(ServiceScenario::app(1, "api"));
@@ -115,7 +115,7 @@ TEST(Servers, OneThatLeavesIsOutOfServiceBeforeItsSignal) {
   for (const auto& [id, task] : s.tasks()) EXPECT_FALSE(task.kill_asked);
 }
 
-// A proxy that asks a scheduler that has just begun does not lose its servers.
+// A proxy that asks a scheduler just after its start does not lose its servers.
 TEST(Servers, OfBeforeStayUntilTheClusterHasToldOfThem) {
   AppSpec spec = web(3);
   Running s(spec);

@@ -1,4 +1,4 @@
-// Stories of apps: what they survive, and what an update may do to them.
+// Stories of apps: the faults that they survive, and how updates may affect them.
 
 #include "frameworks/service/core/service_core.h"
 
@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 using State = proto::TaskState;
 using Reason = proto::TaskReason;
 
-// Three instances on three agents, ready.
+// Three ready instances on three agents.
 struct Web : ServiceScenario {
   explicit Web(AppSpec spec = app(3), bool has_store = true) : ServiceScenario(has_store) {
     for (const char* name : {"a1", "a2", "a3"}) agent(name, 2);
@@ -40,7 +40,7 @@ TEST(Service, TellsThePortsOfItsInstances) {
   const auto page = s.core().status_of("web", "");
   ASSERT_TRUE(page);
   EXPECT_EQ(page->instances.at(0).ports.at("http"), 31'000);
-  s.start();  // Nobody tells them twice: they are kept.
+  s.start();  // ports are reported only once, so they are stored
   s.advance(seconds(5));
   EXPECT_EQ(s.core().status_of("web", "")->instances.at(0).ports.at("http"), 31'000);
   EXPECT_EQ(s.row().ready, 1);
@@ -77,7 +77,7 @@ TEST(Service, RunsAppsAsTheUsersThatCreatedThem) {
   EXPECT_THAT(s.request(Stop{"web"}, bob), HasSubstr(refused));
   EXPECT_EQ(s.row().instances, 1);
 
-  // An operator that changes it does not become its owner; nor does a new life forget.
+  // An operator that changes it does not become its owner, and a restart keeps the owner.
   EXPECT_THAT(s.request(Scale{"web", 2}, root), HasSubstr("scaled"));
   s.start();
   AppSpec changed = ServiceScenario::app(2);
@@ -90,7 +90,7 @@ TEST(Service, RunsAppsAsTheUsersThatCreatedThem) {
   EXPECT_THAT(s.request(Stop{"web"}, ada), HasSubstr("stopping"));
 }
 
-// As root before it served users: they run as its own user, and only operators change them.
+// Apps from before the scheduler served users run as its own user; only operators change them.
 TEST(Service, AppsFromBeforeItServedUsersAreTheOperators) {
   AppSpec spec = ServiceScenario::app(1);
   Service core({.serves_users = true}, {{app_key("web"), encode(AppRecord{.spec = spec})}});
@@ -102,9 +102,9 @@ TEST(Service, AppsFromBeforeItServedUsersAreTheOperators) {
             "user 'ada' may not change app 'web' of the scheduler's own user");
 }
 
-// --- ready -------------------------------------------------------------------------------------
+// --- readiness ---------------------------------------------------------------------------------
 
-// Two instances that listen, whose executors look.
+// Two instances that listen, with executors that check readiness.
 struct Listening : ServiceScenario {
   explicit Listening(int64_t instances = 2) {
     says_ready(true);
@@ -176,7 +176,7 @@ TEST(Ready, AnUpdateWaitsForOneThatNeverListensAndTakesNoMore) {
   s.settle();
   EXPECT_THAT(s.row().why, HasSubstr("the update waits: "));
   EXPECT_THAT(s.row().why, HasSubstr("does not listen on port http (31000)"));
-  // The next one follows at once when it is told as ready.
+  // The next instance follows as soon as this one is reported as ready.
   s.ready(s.tasks_of("web", 2).front(), true);
   s.settle();
   EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
@@ -190,7 +190,7 @@ TEST(Ready, IsKnownToTheNextSchedulerAlthoughNobodyTellsItTwice) {
   EXPECT_EQ(s.row().ready, 1);
 }
 
-// --- endings -----------------------------------------------------------------------------------
+// --- ends --------------------------------------------------------------------------------------
 
 TEST(Service, WaitsLongerAfterEachFailureAndForgivesWhatRanForAWhile) {
   Web s(ServiceScenario::app(1));
@@ -235,7 +235,7 @@ TEST(Service, KillsTheSurplusOneWhenAnUnreachableInstanceReturns) {
   s.unreachable("a1");
   s.settle();
   EXPECT_EQ(s.row().ready, 3);
-  EXPECT_THAT(s.tasks_of("web"), SizeIs(4));  // One of them may still run.
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(4));  // one of them may still run
 
   s.obey_kills(false);
   s.returns("a1");
@@ -249,14 +249,14 @@ TEST(Service, KillsTheSurplusOneWhenAnUnreachableInstanceReturns) {
   EXPECT_EQ(s.row().ready, 3);
 }
 
-// A machine is lost with all that it runs and comes back, and then the other one.
+// A machine is lost with all its tasks and returns; then the same happens to the other one.
 TEST(Service, ALossIsNoFailureThoughTheAgentTellsTheEndAfterwards) {
   Web s(ServiceScenario::app(1));
   for (int round = 0; round < 5; ++round) {
     const std::string lost = s.tasks_of("web").at(0);
     const std::string agent = s.tasks().at(lost).agent.str();
     s.unreachable(agent);
-    s.settle();  // No time passes.
+    s.settle();  // no time passes
     ASSERT_EQ(s.row().ready, 1) << "round " << round << ": " << s.row().why;
     s.end(lost, State::kLost, Reason::kExecutorEnded,
           "the executor ended while the agent was not running");
@@ -266,7 +266,7 @@ TEST(Service, ALossIsNoFailureThoughTheAgentTellsTheEndAfterwards) {
   }
 }
 
-TEST(Service, KeepsTheUnreachableInstanceIfItReturnsBeforeItsReplacementRuns) {
+TEST(Service, KeepsAnUnreachableInstanceThatReturnsBeforeItsReplacement) {
   Web s(ServiceScenario::app(1));
   const std::string old = s.tasks_of("web").at(0);
   s.start_tasks(false);
@@ -299,10 +299,10 @@ TEST(Health, UnhealthyOnesAreReplacedOneAfterTheOther) {
   const std::vector<std::string> before = s.tasks_of("web");
   for (const std::string& id : before) s.healthy(id, false);
   s.settle();
-  // One was killed and waits for its time; the others may yet recover.
+  // One was killed and waits for its back-off; the others may recover.
   EXPECT_THAT(s.tasks_of("web"), SizeIs(2));
   s.advance(seconds(1));
-  EXPECT_THAT(s.tasks_of("web"), SizeIs(3));  // Launched anew, with no verdict yet.
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(3));  // launched again, without a result yet
   s.advance(minutes(5));
   EXPECT_THAT(s.tasks_of("web"), SizeIs(3));
 
@@ -363,7 +363,7 @@ TEST(Update, AVersionThatCrashesStopsAtTheFirstAndSaysWhy) {
   EXPECT_THAT(s.row().why, HasSubstr("the update waits"));
   EXPECT_THAT(s.row().why, HasSubstr("exit code 1"));
 
-  // The way back is the old file.
+  // Apply the old file again to go back.
   s.apply(ServiceScenario::app(3));
   s.advance(seconds(30));
   EXPECT_EQ(s.row().ready, 3);
@@ -503,7 +503,7 @@ TEST(Stop, AskedForAgainAtItsEndTheAppStays) {
   s.hold_store(true);
   EXPECT_EQ(s.apply(ServiceScenario::app(3)), "none yet");
   s.obey_kills(true);
-  s.settle();  // The last instance ends while that is being written.
+  s.settle();  // the last instance ends during this write
   s.hold_store(false);
   s.advance(seconds(5));
   EXPECT_EQ(s.row().ready, 3);
@@ -527,7 +527,7 @@ TEST(Stop, KillsAnUnreachableInstanceWhenItReturns) {
   EXPECT_TRUE(s.core().status().empty());
 }
 
-// --- the scheduler ends and returns ------------------------------------------------------------
+// --- restarts of the scheduler -----------------------------------------------------------------
 
 TEST(Restart, FindsItsInstancesAndStartsNothing) {
   Web s;
@@ -553,7 +553,7 @@ TEST(Restart, BeforeTheRecordIsWrittenNothingIsLaunchedTwice) {
   EXPECT_THAT(s.tasks(), SizeIs(3));
 }
 
-TEST(Restart, AfterTheRecordIsWrittenAndBeforeTheLaunchItIsFoundThatNobodyRunsIt) {
+TEST(Restart, ReplacesInstancesWhoseLaunchWasLostAfterTheirRecord) {
   ServiceScenario s;
   s.agent("a1", 5);
   s.apply(ServiceScenario::app(3));
@@ -561,7 +561,7 @@ TEST(Restart, AfterTheRecordIsWrittenAndBeforeTheLaunchItIsFoundThatNobodyRunsIt
   s.expire_offers();
   s.offer_once();
   s.disconnect();
-  // What was launched is lost on the way to the master; its records are there.
+  // The launches are lost before they reach the master, but their records exist.
   for (const std::string& id : s.tasks_of("web")) s.end(id, State::kLost);
   ASSERT_TRUE(s.store().count(block_key({.app = "web"})) == 1);
   s.start();

@@ -1,9 +1,9 @@
 #pragma once
 
-// The service scheduler's core with a small cluster around it: a store, agents with room, tasks
-// that do what the story says. The cluster outlives the scheduler, which may be killed at any
-// moment. After each step violations() is checked, and the two laws of plan.h: no kill of ours
-// leaves fewer ready than the budget allows, and no launch of ours goes into a slot that is taken.
+// The service scheduler's core with a small cluster: a store, agents with room, and tasks that the
+// test controls. The cluster outlives the scheduler, which may be killed at any time. After each
+// step it checks violations() and the two laws of plan.h: kills leave as many ready instances as
+// the budget requires, and no launch uses a taken slot.
 
 #include <algorithm>
 #include <deque>
@@ -31,7 +31,7 @@ class ServiceScenario {
   struct Task {
     AgentId agent = {};
     proto::TaskSpec spec = {};
-    State state = State::kStaging;  // as told
+    State state = State::kStaging;  // as last reported
     bool kill_asked = false;
   };
 
@@ -41,7 +41,7 @@ class ServiceScenario {
   }
 
   // --- the scheduler ---------------------------------------------------------------------------
-  // A new life of it, which finds the store and the cluster as they are.
+  // Starts a new scheduler process, which finds the store and the cluster unchanged.
   void start() {
     requests_.clear();
     asks_.clear();
@@ -57,7 +57,7 @@ class ServiceScenario {
     notify(proto::Subscribed{.framework = FrameworkId("service-1-1"),
                              .session = SessionEpoch(++sessions_)});
     serve_store();
-    // The driver asks for the truth about all; kills that were not heard are said again.
+    // The driver reconciles all tasks; the scheduler repeats kills that were lost.
     for (const auto& [id, task] : std::map(tasks_)) tell(id, task.state);
     for (const std::string& id : revoked_) {
       if (tasks_.count(id) == 0 || undrained_.count(id) > 0) continue;
@@ -78,7 +78,7 @@ class ServiceScenario {
   }
   Service& core() { return *core_; }
 
-  // --- people ----------------------------------------------------------------------------------
+  // --- users -----------------------------------------------------------------------------------
   static AppSpec app(int64_t instances, const std::string& name = "web") {
     AppSpec spec;
     spec.name = name;
@@ -94,7 +94,7 @@ class ServiceScenario {
   std::string apply(const AppSpec& spec, const Caller& by = {}) {
     return request(Apply{{spec}}, by);
   }
-  // The apps of one file, each in ten lines.
+  // The apps of one file, each with ten lines.
   std::string apply_all(const std::vector<AppSpec>& specs, const Caller& by = {}) {
     Apply apply{.specs = specs};
     for (size_t i = 0; i < specs.size(); ++i) apply.lines.push_back(static_cast<int>(10 * i + 1));
@@ -104,7 +104,7 @@ class ServiceScenario {
     return request(Scale{name, instances});
   }
   std::string stop(const std::string& name) { return request(Stop{name}); }
-  // The answer, if there is one yet.
+  // The answer, or "none yet".
   std::string request(Change change, const Caller& by = {}) {
     handle(Request{++relays_, std::move(change), by});
     return answer(relays_);
@@ -115,14 +115,14 @@ class ServiceScenario {
   }
 
   // --- clients ---------------------------------------------------------------------------------
-  // From now on somebody follows the servers of all apps, as a proxy does. The law: when nothing
-  // more happens at this moment, it knows exactly the instances that are ready, but for those that
-  // a new scheduler has not heard of.
+  // Follows the servers of all apps from now on, as a proxy does. The law: when nothing more
+  // happens, the follower knows exactly the ready instances, except those that a new scheduler has
+  // not heard of.
   void follow() {
     follows_ = true;
     watch();
   }
-  // As it was told last, by task id.
+  // The servers last received, by task id.
   const std::map<std::string, proto::ServerRow>& followed() const { return followed_; }
   // The answer to a watch that does not wait.
   proto::ServersPage servers(std::vector<std::string> apps = {}) {
@@ -137,7 +137,7 @@ class ServiceScenario {
 
   // --- the cluster -----------------------------------------------------------------------------
   void agent(const std::string& name, int room) { agents_[AgentId(name)] = room; }
-  // Its tasks may still run; updates of them do not come through.
+  // Its tasks may still run; their updates do not arrive.
   void unreachable(const std::string& name) {
     away_.insert(AgentId(name));
     for (const std::string& id : tasks_on(name)) tell(id, State::kUnreachable);
@@ -153,7 +153,7 @@ class ServiceScenario {
     agents_.erase(AgentId(name));
     for (const std::string& id : tasks_on(name)) end(id, State::kGone, Reason::kAgentRemoved);
   }
-  // Nothing new goes there, and its tasks are to leave.
+  // The agent gets no more tasks, and its tasks must leave.
   void drain(const std::string& name, Duration grace) {
     agents_[AgentId(name)] = 0;
     proto::RevokeNotice notice{
@@ -166,7 +166,7 @@ class ServiceScenario {
     }
     if (connected_) notify(notice);
   }
-  // The drain is taken back. Masters of before do not tell it.
+  // Cancels the drain. Masters of earlier versions do not report this.
   void undrain(const std::string& name, int room) {
     agent(name, room);
     proto::RevokeWithdrawn withdrawn{.agent = AgentId(name)};
@@ -183,7 +183,7 @@ class ServiceScenario {
     }
   }
   void tells_undrain(bool is) { tells_undrain_ = is; }
-  // The master kills revoked instances that run at the end of their time.
+  // The master kills revoked instances at the end of their time.
   void end_drains() {
     for (const std::string& id : std::set(revoked_)) {
       if (tasks_.count(id) == 0 || undrained_.count(id) > 0 || revoked_until_.at(id) > now_)
@@ -192,7 +192,7 @@ class ServiceScenario {
       end(id, State::kKilled, Reason::kDrained);
     }
   }
-  // Writes are neither done nor answered, until…
+  // Writes are neither carried out nor answered until `held` is false.
   void hold_store(bool held) {
     store_held_ = held;
     serve_store();
@@ -215,7 +215,7 @@ class ServiceScenario {
     status.message = message;
     if (connected_) notify(status);
   }
-  // As its executor says it, and why not.
+  // Reports readiness like an executor, with the reason if it is not ready.
   void ready(const std::string& id, bool is, const std::string& why = "") {
     Task& task = tasks_.at(id);
     task.state = task.kill_asked ? State::kKilling : State::kRunning;
@@ -241,15 +241,15 @@ class ServiceScenario {
     if (connected_) {
       notify(status);
     } else {
-      later_.push_back(status);  // Told until it is acknowledged.
+      later_.push_back(status);  // repeated until acknowledged
     }
   }
   void crash(const std::string& id) {
     end(id, State::kFailed, Reason::kCommandExited, "exit code 1");
   }
 
-  // --- what goes by itself ---------------------------------------------------------------------
-  // Offers come, launched tasks run, killed ones end, until nothing happens at this moment.
+  // --- automatic steps -------------------------------------------------------------------------
+  // Offers arrive, launched tasks run and killed tasks end, until nothing more happens now.
   void settle() {
     for (int round = 0; round < 10'000; ++round) {
       bool moved = tick();
@@ -286,7 +286,7 @@ class ServiceScenario {
     now_ = std::max(now_, until);
     settle();
   }
-  // One offer to the measure of one ask, of the emptiest agent; whether it was used at once.
+  // Makes one offer for one ask on the emptiest agent; true if it was used at once.
   bool offer_once(int64_t at_most = 1'000) {
     if (!connected_) return false;
     std::vector<std::pair<int64_t, AgentId>> order;
@@ -326,15 +326,15 @@ class ServiceScenario {
     return moved;
   }
 
-  // Whether launched tasks start, killed ones end, and checked ones are healthy, by themselves.
+  // Whether launched tasks start, killed tasks end, and checked tasks become healthy by themselves.
   void start_tasks(bool is) { start_tasks_ = is; }
   void obey_kills(bool is) { obey_kills_ = is; }
   void auto_healthy(bool is) { auto_healthy_ = is; }
-  // Whether executors look when a task is ready: the story says it then. Those of earlier versions
-  // do not.
+  // Whether executors check readiness; then the test reports it. Executors of earlier versions do
+  // not.
   void says_ready(bool is) { says_ready_ = is; }
 
-  // --- what one sees ---------------------------------------------------------------------------
+  // --- results ---------------------------------------------------------------------------------
   const std::map<std::string, Task>& tasks() const { return tasks_; }
   std::vector<std::string> tasks_of(const std::string& app, uint64_t version = 0) const {
     std::vector<std::string> ids;
@@ -360,7 +360,7 @@ class ServiceScenario {
     return {};
   }
   const Entries& store() const { return store_; }
-  // What it holds when the next scheduler begins.
+  // Prepares the store for the next scheduler.
   void put_into_store(const std::string& key, const std::string& value) { store_[key] = value; }
   void erase_from_store(const std::string& key) { store_.erase(key); }
   const std::vector<Ask>& asks() const { return asks_; }
@@ -399,7 +399,7 @@ class ServiceScenario {
   }
 
  private:
-  // Of several apps: "db: created; web: unchanged".
+  // For several apps: "db: created; web: unchanged".
   static std::string to_text(const Result<std::vector<proto::ServiceChange>>& result) {
     if (!result) return "error: " + result.error().message();
     if (result->size() == 1) return result->front().result;
@@ -440,7 +440,7 @@ class ServiceScenario {
     EXPECT_EQ(told, expected) << last_events();
   }
 
-  // By its constraints on the name of the agent, and at most one task of the ask on each agent.
+  // Checks the constraint on the agent's name, and that each agent has at most one task of the ask.
   bool suits(const Ask& ask, const AgentId& agent) const {
     for (const Constraint& one : ask.constraints) {
       const bool is_named =
@@ -472,10 +472,10 @@ class ServiceScenario {
     return ready;
   }
 
-  // The law of the budget, over updates, drains and preemptions: a kill of ours leaves at least
-  // instances - max_unavailable slots with a ready instance that is not to leave, or as many as
-  // there were. What the master kills at the end of its time, and what fails, is a direct loss. So
-  // is the end of an instance whose time is nearly over; what is scaled down is not wanted.
+  // The law of the budget, for updates, drains and preemptions. After a kill by the scheduler, at
+  // least instances - max_unavailable slots, or as many as before, have a ready instance that need
+  // not leave. Kills by the master at the end of the time, failures, and ends of instances whose
+  // time is nearly over do not count. Instances above the wanted number do not count either.
   void check_kills(std::map<std::string, Ready> ready,
                    const std::vector<proto::ServiceAppRow>& rows, const Entries& specs,
                    const ServiceOutbox& out) const {
@@ -483,7 +483,7 @@ class ServiceScenario {
       const auto spec = specs.find(app_key(one.app));
       const AppSpec app = decode_app(spec->second)->spec;
       int64_t unavailable = app.update.max_unavailable;
-      if (app.daemon) {  // What is out of reach may be ready, and is waited for.
+      if (app.daemon) {  // unreachable instances may be ready, and count
         unavailable += std::count_if(tasks_.begin(), tasks_.end(), [&](const auto& task) {
           return task.second.state == State::kUnreachable &&
                  parse_task_id(TaskId(task.first))->app == one.app;
@@ -507,8 +507,9 @@ class ServiceScenario {
     }
   }
 
-  // The law of order: since an app waits, all instances of each app that it names have been ready
-  // at one time when it waits no longer; or it names none any more. Applied again it begins anew.
+  // The law of order: before a waiting app starts, all instances of each app in its `after` have
+  // been ready at one time since the wait began, or `after` is empty. A new apply starts the wait
+  // again.
   void check_order(const std::vector<proto::ServiceAppRow>& rows, const Entries& specs) {
     ++events_;
     for (const proto::ServiceAppRow& row : rows) {
@@ -543,12 +544,12 @@ class ServiceScenario {
   bool is_out_of_the_way(const std::string& id) const {
     return tasks_.at(id).state == State::kUnreachable || is_to_leave(id);
   }
-  // As this scheduler was told. A drain that was taken back is over a while after its time.
+  // As this scheduler knows it. A cancelled drain ends some time after its deadline.
   bool is_to_leave(const std::string& id) const {
     return revoked_.count(id) > 0 && now_ < revoked_until_.at(id) + seconds(30);
   }
 
-  // In the store.
+  // Whether the store has it.
   bool is_kept(const TaskId& task) const {
     const InstanceId id = *parse_task_id(task);
     const auto entry = store_.find(block_key({.app = id.app, .number = id.slot / kSlotsPerBlock}));
@@ -557,10 +558,10 @@ class ServiceScenario {
     return block && block->count(task) == 1;
   }
 
-  // The law of surges: when another comes to have two, of slots with two instances there are
-  // max_surge at most, or as many as there are canaries.
+  // The law of surges: when a slot gets a second instance, at most max_surge slots have two
+  // instances, or as many as there are canaries.
   void check_sharing(const std::string& app, int64_t slot) const {
-    // A change may be applied in the step that launches for the record of before.
+    // A step may apply a change and launch for the record before it.
     int64_t allowed = 0;
     for (const Entries& entries : {specs_, core_->snapshot()}) {
       const auto entry = entries.find(app_key(app));
@@ -578,7 +579,7 @@ class ServiceScenario {
     for (const auto& [id, task] : tasks_) {
       if (leaving.count(id) > 0) continue;
       const InstanceId parts = *parse_task_id(TaskId(id));
-      // One that came back may be beside its replacement until the next plan.
+      // An instance that returned may be beside its replacement until the next plan.
       if (parts.app != app || task.kill_asked || is_out_of_the_way(id)) continue;
       if (was_away_.count(id) == 0) ++tasks[parts.slot];
     }
@@ -617,7 +618,7 @@ class ServiceScenario {
     const auto record = kept.find(app_key(id.app));
     EXPECT_FALSE(record != kept.end() && decode_app(record->second)->waits)
         << spec.id.str() << " is launched although its app waits for others";
-    // The law of the store: what is launched has been written down.
+    // The law of the store: a launch is stored before it is sent.
     EXPECT_TRUE(!has_store_ || is_kept(spec.id)) << spec.id.str();
     if (!valid) {
       proto::TaskStatus refused;
@@ -628,7 +629,8 @@ class ServiceScenario {
       later_.push_back(refused);
       return;
     }
-    // The law of slots.
+    // The law of slots: another task in the slot is unreachable, must leave, or has another
+    // version.
     for (const auto& [other, task] : tasks_) {
       const InstanceId taken = *parse_task_id(TaskId(other));
       if (taken.app != id.app || taken.slot != id.slot) continue;
@@ -707,7 +709,7 @@ class ServiceScenario {
       if (one.kind == Kind::kList) {
         for (auto at = store_.upper_bound(std::max(one.key, one.after)); at != store_.end(); ++at) {
           if (!at->first.starts_with(one.key)) break;
-          outcome.more = outcome.entries.size() == 3;  // Small pages show what pages do.
+          outcome.more = outcome.entries.size() == 3;  // small pages, to test paging
           if (outcome.more) break;
           outcome.entries.push_back({at->first, 1});
         }
@@ -734,14 +736,14 @@ class ServiceScenario {
   std::set<std::string> undrained_;
   std::set<std::string> was_away_;
   uint64_t events_ = 0;
-  std::map<std::string, uint64_t> ready_at_;     // by app, the last event before which it was
+  std::map<std::string, uint64_t> ready_at_;     // by app, the last event at which it was ready
   std::map<std::string, uint64_t> waits_since_;  // by app
   Entries specs_;                                // before this step
   std::map<std::string, Task> tasks_;
   std::set<TaskId> used_;
   std::vector<Ask> asks_;
-  std::map<OfferId, AskFill> offers_;   // outstanding
-  std::map<OfferId, AgentId> offered_;  // of all offers, outstanding or not
+  std::map<OfferId, AskFill> offers_;   // outstanding offers
+  std::map<OfferId, AgentId> offered_;  // all offers, outstanding or not
   uint64_t offer_count_ = 0;
   uint64_t accepts_ = 0;
   std::deque<proto::TaskStatus> later_;
@@ -756,7 +758,7 @@ class ServiceScenario {
   bool follows_ = false;
   bool is_watching_ = false;
   uint64_t watches_ = 1'000'000;
-  uint64_t follower_ = 0;  // its last watch
+  uint64_t follower_ = 0;  // the follower's last watch
   std::string seen_;
   std::map<std::string, proto::ServerRow> followed_;
   std::map<uint64_t, proto::ServersPage> pages_;

@@ -1,6 +1,6 @@
-// Random lives of apps: agents come and go, tasks crash, the scheduler, the master and the store
-// end and return, people change their minds. The laws are checked at each step by the scenario;
-// when the storm is over, what runs is what is wanted.
+// Random histories of apps: agents come and go, tasks crash, the scheduler, the master and the
+// store fail and return, users change apps. The scenario checks the laws at each step; after the
+// storm, the running instances are the wanted ones.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class Storm {
     return one_in(2) ? ServiceScenario::with_health(spec) : spec;
   }
 
-  // Something happens to a task that its agent can tell.
+  // An event of one task that its agent can report.
   void befall_task() {
     const std::string id = any_task();
     if (id.empty() || away_.count(s_.tasks().at(id).agent.str()) > 0 || !s_.is_connected()) return;
@@ -140,7 +140,7 @@ class Storm {
     s_.end_drains();
   }
 
-  // Everything is well again; whatever was decided in the storm comes to its end.
+  // Ends all faults; every decision of the storm is carried out.
   void calm() {
     s_.hold_store(false);
     if (!s_.is_connected()) s_.connect();
@@ -155,7 +155,7 @@ class Storm {
       }
     }
     for (int i = 0; i < 20; ++i) s_.advance(seconds(30));
-    // An update that is held goes on when somebody says so, and `api` waits for `web`.
+    // A held update continues on request, and `api` waits for `web`.
     for (const proto::ServiceAppRow& row : s_.core().status()) {
       const bool is_waiting = row.state == "waiting";
       if (is_waiting) s_.apply(ServiceScenario::app(2));

@@ -1,4 +1,4 @@
-// Versions of apps: the way back, updates that fail, canaries, pauses and surges.
+// Versions of apps: rollbacks, failed updates, canaries, pauses and surges.
 
 #include "frameworks/service/core/versions.h"
 
@@ -30,8 +30,8 @@ struct Web : ServiceScenario {
     advance(seconds(60));
     EXPECT_EQ(row().ready, 3);
   }
-  // Each instance of the version crashes as soon as it runs; at least `least` are ready all the
-  // time.
+  // Each instance of the version crashes as soon as it runs. At least `least` instances are ready
+  // all the time.
   void crash_all_of(uint64_t version, int64_t least, Duration duration) {
     for (const Time end = now() + duration; now() < end;) {
       advance(milliseconds(200));
@@ -41,7 +41,7 @@ struct Web : ServiceScenario {
   }
 };
 
-// --- by content --------------------------------------------------------------------------------
+// --- equal content -----------------------------------------------------------------------------
 
 TEST(Versions, GoingBackToContentThatRunsRestartsNothing) {
   Web s;
@@ -57,7 +57,7 @@ TEST(Versions, GoingBackToContentThatRunsRestartsNothing) {
   EXPECT_THAT(kept, SizeIs(2));
   EXPECT_EQ(s.row().ready, 3);
   EXPECT_EQ(s.row().version, 1U);
-  // Numbers are not given twice.
+  // Version numbers are never used twice.
   EXPECT_EQ(s.apply(command("serve more")), "updated to version 3");
   EXPECT_EQ(s.apply(command("exit 1")), "rolled back to version 2");
 }
@@ -103,7 +103,7 @@ TEST(Versions, ARollbackKeepsHowManyThereAre) {
   EXPECT_THAT(s.tasks_of("web", 1), SizeIs(5));
 }
 
-// Scaling by a number that instances tell needs the port where they tell it.
+// Scaling by a number that instances report needs the port where they report it.
 TEST(Versions, WithoutThePortOfItsLoadAnAppIsNoLongerScaledByIt) {
   for (const bool by_itself : {false, true}) {
     Web s;
@@ -122,13 +122,13 @@ TEST(Versions, WithoutThePortOfItsLoadAnAppIsNoLongerScaledByIt) {
                 "rolled back to version 1, no longer scaled by load: version 1 has no port 'http'");
     }
     s.advance(seconds(60));
-    // The record can be read by the next scheduler.
+    // The next scheduler can read the record.
     s.start();
     s.advance(seconds(60));
     EXPECT_EQ(s.row().ready, 3);
     EXPECT_FALSE(s.row().scale);
     if (by_itself) continue;
-    // The version with the port brings it back.
+    // The version with the port restores scaling by load.
     EXPECT_EQ(s.request(Rollback{"web", 2}), "rolled back to version 2, scaled by load again");
     s.advance(seconds(60));
     ASSERT_TRUE(s.row().scale);
@@ -138,7 +138,7 @@ TEST(Versions, WithoutThePortOfItsLoadAnAppIsNoLongerScaledByIt) {
   }
 }
 
-// A file without scale, of a version that has the port, was applied on purpose.
+// A file without `scale`, of a version with the port, was applied on purpose.
 TEST(Versions, ARollbackDoesNotBringBackAScaleThatAFileLeftOut) {
   Web s;
   AppSpec spec = command("serve better");
@@ -202,7 +202,7 @@ TEST(Versions, TellByKeyHowTheyDiffer) {
   EXPECT_THAT(differences(after, longer).at(0).after, HasSubstr("x?"));
 }
 
-// --- updates that fail -------------------------------------------------------------------------
+// --- failed updates ----------------------------------------------------------------------------
 
 TEST(Rollback, OfAVersionThatCrashesComesByItselfAndSaysWhy) {
   Web s;
@@ -215,7 +215,7 @@ TEST(Rollback, OfAVersionThatCrashesComesByItselfAndSaysWhy) {
   s.start();
   s.advance(seconds(60));
   EXPECT_THAT(s.row().rolled_back, HasSubstr("version 2 failed"));
-  // It is said until somebody applies something.
+  // The rollback is shown until the next apply.
   EXPECT_EQ(s.apply(command("serve best")), "updated to version 3");
   EXPECT_EQ(s.row().rolled_back, "");
 }
@@ -237,7 +237,7 @@ TEST(Rollback, OfAVersionThatIsNeverReadyComesAtTheDeadline) {
   EXPECT_EQ(s.row().ready, 3);
 }
 
-// Ready for a while each time: that is no progress.
+// Each instance is ready for a while, which is not progress.
 TEST(Rollback, OfAVersionThatCrashesAfterItWasReadyComesAtTheDeadline) {
   const UpdatePolicy update{.healthy_for = seconds(15), .progress_deadline = minutes(5)};
   Web s(update);
@@ -285,13 +285,13 @@ TEST(Rollback, OfTheFirstVersionThereIsNone) {
   s.settle();
   EXPECT_EQ(s.row().version, 1U);
   EXPECT_THAT(s.row().failed, HasSubstr("exit code 1"));
-  s.advance(minutes(5));  // Now it works.
+  s.advance(minutes(5));  // from now on it works
   EXPECT_EQ(s.row().ready, 3);
   EXPECT_EQ(s.row().failed, "");
 }
 
-// The first version was ready as a whole, but not for as long as its update wants.
-TEST(Rollback, IsToTheFirstVersionIfAllItsInstancesWereReadyWhenItWasReplaced) {
+// All instances of the first version were ready, but not as long as its update requires.
+TEST(Rollback, ReturnsToAFirstVersionThatWasReadyWhenReplaced) {
   const UpdatePolicy update = {.healthy_for = minutes(10), .progress_deadline = minutes(20)};
   Web s(update);
   EXPECT_EQ(s.apply(command("exit 1", update)), "updated to version 2");
@@ -302,8 +302,8 @@ TEST(Rollback, IsToTheFirstVersionIfAllItsInstancesWereReadyWhenItWasReplaced) {
   EXPECT_THAT(s.row().rolled_back, HasSubstr("version 2 failed: instance"));
 }
 
-// Nobody knows that it works.
-TEST(Rollback, IsNotToAFirstVersionThatWasNotReadyWhenItWasReplaced) {
+// It is not known whether the first version works.
+TEST(Rollback, DoesNotReturnToAFirstVersionThatWasNotReadyWhenReplaced) {
   ServiceScenario s;
   s.agent("a1", 4);
   s.says_ready(true);
@@ -338,7 +338,7 @@ TEST(Rollback, WaitsForAStoreThatTakesNothing) {
   EXPECT_EQ(s.row().ready, 3);
 }
 
-// It is found out while another version is being written down.
+// The failure is detected while another version is being written.
 TEST(Rollback, OfAVersionThatWasReplacedMeanwhileIsNotDone) {
   Web s;
   s.apply(command("exit 1"));
@@ -359,8 +359,8 @@ TEST(Rollback, OfAVersionThatWasReplacedMeanwhileIsNotDone) {
   EXPECT_EQ(s.row().rolled_back, "");
 }
 
-// Whatever is wrong with a version, and however it is rolled out: as many as may be missing are, at
-// most, until it is rolled back; and its cause is named.
+// For any fault of a version and any rollout policy: until the rollback, no more instances are
+// unavailable than the policy allows, and the cause is reported.
 TEST(Rollback, OfRandomBadVersionsComesWithoutOneInstanceTooFew) {
   struct Bad {
     const char* name;
@@ -475,7 +475,7 @@ TEST(Canary, RunsBesideTheOthersUntilItIsPromoted) {
   Web s;
   const std::vector<std::string> before = s.tasks_of("web");
   EXPECT_EQ(s.apply(command("serve better", kCanary)), "updated to version 2");
-  s.advance(minutes(60));  // It waits as long as it takes.
+  s.advance(minutes(60));  // it waits without a timeout
   EXPECT_EQ(s.tasks_of("web", 1), before);
   EXPECT_THAT(s.tasks_of("web", 2), SizeIs(1));
   EXPECT_EQ(s.row().state, "canary");
@@ -519,7 +519,7 @@ TEST(Canary, ThatCrashesIsRolledBackByItself) {
   EXPECT_EQ(s.tasks_of("web"), before);
 }
 
-// Instances of the version before end too, and are replaced by such.
+// Instances of the old version also end, and are replaced by instances of the old version.
 TEST(Canary, WhatEndsMeanwhileIsReplacedByWhatItWas) {
   Web s;
   s.apply(command("serve better", kCanary));
@@ -555,7 +555,7 @@ TEST(Pause, StopsAnUpdateWhereItIs) {
   s.advance(minutes(60));
   EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
   EXPECT_EQ(s.row().state, "paused");
-  // An instance that ends is replaced by one of its version.
+  // An instance that ends is replaced by one of the same version.
   s.crash(s.tasks_of("web", 1).front());
   s.crash(s.tasks_of("web", 2).front());
   s.advance(seconds(60));
@@ -567,7 +567,7 @@ TEST(Pause, StopsAnUpdateWhereItIs) {
   EXPECT_EQ(s.row().state, "running");
 }
 
-// Each wants an instance of both versions.
+// Each app wants an instance of both versions.
 TEST(Pause, OfMoreAppsThanThereAreAsksAsksForAsManyAsThereMayBe) {
   Entries kept;
   for (size_t i = 0; i < kAsksMax / 2 + 2; ++i) {

@@ -17,7 +17,7 @@ std::string error_of(const std::string& yaml) {
   const Result<AppSpec> app = parse_app_file(yaml);
   return app ? "" : app.error().message();
 }
-// An app with the two keys that each app needs.
+// An app with the two required keys.
 std::string error_with(const std::string& rest) {
   return error_of("name: web\ncommand: x\n" + rest);
 }

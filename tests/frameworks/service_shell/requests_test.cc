@@ -1,4 +1,4 @@
-// What travels between `proffer service` and its scheduler, and what an attached run prints.
+// Messages between `proffer service` and its scheduler, and the output of an attached run.
 
 #include "frameworks/service/shell/requests.h"
 
@@ -199,7 +199,7 @@ TEST(Story, IsToldInLines) {
   EXPECT_THAT(story_json(ready), HasSubstr(R"("port":"admin:31001 http:31000")"));
   EXPECT_EQ(story_line(InstanceKilled{TaskId("web.1.0-a"), KillReason::kScaledDown}),
             "web.1.0-a killed: scaled down");
-  // Control characters of its last failure are escaped in the story of an app, too.
+  // Control characters of the last failure are also escaped in an app's event line.
   EXPECT_EQ(story_line(AppRolledBack{"web", 2, "it failed\x1b[2J"}),
             R"(app rolled back app=web version=2 reason="it failed\x1b[2J")");
   EXPECT_EQ(app_line({.app = "web", .instances = 3, .ready = 2, .why = "it waits"}),

@@ -1,6 +1,6 @@
-// A scheduler that does one wrong thing for ever: --fault=reused_id, negative_shape, no_ask,
-// wrong_ask, too_large, declines or silent. It launches one task that runs on, and then, for its
-// next one, answers each offer in that way. Prints the number of offers that it has heard.
+// A scheduler that makes one mistake for ever: --fault=reused_id, negative_shape, no_ask,
+// wrong_ask, too_large, declines or silent. It launches one task that runs on, and then answers
+// each offer with that mistake. Prints the number of offers that it has received.
 
 #include <iostream>
 #include <string>

@@ -1,6 +1,6 @@
-// A scheduler straight on the wire that keeps three tasks running, over all its lives and those of
-// the master. Its first argument is the one thing that it does wrong, or `nothing`; kFaults lists
-// them. With --session=PATH it is the same framework when it is started again.
+// A scheduler that speaks the protocol directly and keeps three tasks running, across its own
+// restarts and those of the master. Its first argument is its one mistake, or `nothing`; kFaults
+// lists them. With --session=PATH it is the same framework after a restart.
 
 #include <algorithm>
 #include <array>
@@ -29,23 +29,23 @@ using namespace proffer;
 constexpr std::array<std::string_view, 19> kFaults = {
     "nothing",
     "acknowledges_nothing",
-    "acknowledges_once",  // not what comes again
+    "acknowledges_once",  // does not acknowledge a repeated update
     "answers_no_offer",
     "launches_nothing",
-    "launches_too_many",   // more than it asked for
-    "launches_too_large",  // more than it was offered
+    "launches_too_many",   // more tasks than it asked for
+    "launches_too_large",  // more than the offer
     "names_another_ask",
     "names_another_offer",
     "uses_ids_again",
     "tasks_fail",
     "exits_with_3",
     "does_not_replace",       // tasks that ended
-    "does_not_launch_again",  // after an offer was taken back
+    "does_not_launch_again",  // after an offer was rescinded
     "does_not_ask_again",     // after it subscribed again
     "does_not_subscribe_again",
     "loses_its_session",
-    "loses_its_tasks",  // after it was started again: takes none for running
-    "accepts_again",    // when it hears nothing for a while
+    "loses_its_tasks",  // after a restart: takes none for running
+    "accepts_again",    // when it has heard nothing for a while
 };
 
 constexpr int64_t kTasks = 3;
@@ -111,7 +111,7 @@ class Framework {
     beat_.arm(loop_.now() + seconds(1));
   }
 
-  // What it does about the end of its only task is seen at once.
+  // The end of its only task must show a reaction at once.
   int64_t missing() const {
     return std::max<int64_t>((is("does_not_replace") ? 1 : kTasks) - std::ssize(live_), 0);
   }
@@ -140,7 +140,7 @@ class Framework {
     }
   }
 
-  // Before it asks it has to know the tasks that its earlier lives launched, and their ends.
+  // Before it declares asks, it must know the tasks of its earlier runs, and their ends.
   void on_subscribed(const proto::Subscribed& subscribed) {
     framework_ = subscribed.framework;
     save_session();
@@ -173,7 +173,7 @@ class Framework {
   }
 
   proto::TaskSpec next_task() {
-    // Ids of its other lives are not used again.
+    // Ids of its earlier runs are not used again.
     const std::string life = std::to_string(::getpid());
     const int64_t number = is("uses_ids_again") ? 1 : ++named_;
     return {.id = TaskId(text("work-", life, "-", number)),

@@ -1,6 +1,6 @@
-// Runs two tasks in each of several executors, all on one agent, and asks each executor by message
-// what it did. Its first argument is the executor's command line, the second the number of
-// executors; it prints every update and every answer.
+// Runs two tasks in each of several executors, all on one agent, and sends each executor a message
+// that asks what it did. The first argument is the executor's command line, the second is the
+// number of executors. It prints every update and every answer.
 
 #include <cstdlib>
 #include <iostream>

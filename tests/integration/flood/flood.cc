@@ -4,10 +4,10 @@
 //   flood --sink=/path/of.sock --seconds=10
 //
 // Kinds: connections (opened and closed), messages (heartbeats of frameworks), giants (messages of
-// half a mebibyte), asks (a million, declared again and again), calls (long answers), unread (calls
-// whose answers are not read), reconnects (frameworks that come and go), unfinished (parts of
-// messages without end). Says "flooding" when its connections are there, and at its end how much it
-// has sent. Bounded by its seconds; --uid: as that user, which only root can become.
+// half a mebibyte), asks (a million, declared repeatedly), calls (long answers), unread (calls
+// whose answers are not read), reconnects (frameworks that come and go), unfinished (partial
+// messages without end). Prints "flooding" when its connections are open, and at its end the amount
+// that it has sent. It ends after --seconds; --uid: runs as that user, which only root can do.
 
 #include <cerrno>
 #include <chrono>
@@ -40,7 +40,7 @@ namespace {
 using namespace proffer;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kChunkBytes = 64 * 1024;  // written at a time, or one frame
+constexpr size_t kChunkBytes = 64 * 1024;  // bytes per write, or the size of one frame
 
 struct Given {
   std::string at = {};
@@ -48,7 +48,7 @@ struct Given {
   std::string kind = {};
   int connections = 20;
   int seconds = 10;
-  uid_t uid = 0;  // its own
+  uid_t uid = 0;  // default: its own
 };
 
 struct Sent {
@@ -72,12 +72,12 @@ Ask unfitting_ask(int number) {
   return ask;
 }
 
-// One connection, which is opened again when the other end has closed it.
+// One connection, which is opened again when the other end closes it.
 class Flooder {
  public:
   Flooder(const Given& given, int number) : given_(given), number_(number) {}
 
-  // Sends what the socket takes, and reads what there is. False: nothing could be done.
+  // Sends what the socket accepts, and reads available bytes. False: it could do neither.
   bool go_on(Sent& sent) {
     if (fd_.get() < 0 && !open(sent)) return false;
     bool did_something = given_.kind == "unread" && is_shaken() ? false : read_all();
@@ -86,7 +86,7 @@ class Flooder {
       if (!is_shaken()) return did_something;
       at_ = 0;
       waiting_ = next_chunk(sent);
-      if (waiting_.empty()) {  // Closed on purpose.
+      if (waiting_.empty()) {  // closed on purpose
         fd_ = Fd();
         return true;
       }
@@ -150,7 +150,7 @@ class Flooder {
                  sent);
   }
 
-  // Empty: the connection is closed now.
+  // Empty: this kind closes the connection now.
   std::string next_chunk(Sent& sent) {
     const std::string& kind = given_.kind;
     if (kind == "connections") return {};
@@ -199,10 +199,10 @@ class Flooder {
   uint64_t sequence_ = 0;
   uint64_t calls_ = 0;
   std::string waiting_ = {};
-  size_t at_ = 0;  // of it, what was sent
+  size_t at_ = 0;  // bytes of it that were sent
 };
 
-// Ends with its parent all the same: with another user, the kernel forgets the parent's wish.
+// The kernel clears PDEATHSIG when the user changes, so it is set afterwards.
 void become(uid_t uid) {
   const pid_t parent = getppid();
   CHECK(setgroups(0, nullptr) == 0 && setresgid(uid, uid, uid) == 0 &&
@@ -238,7 +238,7 @@ void flood(const Given& given) {
             << " connections=" << sent.connections << std::endl;
 }
 
-// Shakes hands with everybody, and reads.
+// Completes each handshake, and reads.
 void be_sink(const Given& given) {
   const Fd listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const sockaddr_un address = address_of(given.sink);

@@ -1,5 +1,6 @@
 // health_scheduler: runs one task with a health check and one port named http, and prints a line
-// for each update of it that it hears. Started again with its session file it only listens.
+// for each update that it receives. If it is restarted with its session file, it only prints
+// updates.
 //
 //   --command=LINE --check=tcp | --check=http:PATH | --check=command:LINE
 //   --timeout=MS --grace=MS
@@ -18,7 +19,7 @@ namespace {
 
 using namespace proffer;
 
-// The value of --NAME=VALUE, or nothing.
+// The value of --NAME=VALUE, or an empty text.
 std::string flag(int argc, char** argv, const std::string& name) {
   const std::string prefix = "--" + name + "=";
   for (int i = 1; i < argc; ++i) {

@@ -1,7 +1,6 @@
-// batch_kills [--kills N] [--seed S] [--only EXAMPLE] [--dir DIR]: so many kills during each job of
-// examples/batch, one job after the other, each run again until there were that many. Prints what
-// was killed; exit code 1 if anything was wrong. Without a seed it takes one from the clock, and
-// prints it.
+// batch_kills [--kills N] [--seed S] [--only EXAMPLE] [--dir DIR]: kills N processes during each
+// job of examples/batch, one job after another; each job runs again until N is reached. Prints the
+// kills; exit code 1 if a result was wrong. The default seed comes from the clock and is printed.
 
 #include "tests/integration/batch_kills.h"
 
@@ -49,7 +48,7 @@ int main(int argc, char** argv) {
     examples.push_back(mpi_example(dir));
   } else {
     std::cout << "mpi: " << why << std::endl;
-    constexpr int kSkipped = 77;  // of ctest
+    constexpr int kSkipped = 77;  // ctest's code for a skipped test
     if (only == "mpi") {
       std::filesystem::remove_all(dir);
       return kSkipped;

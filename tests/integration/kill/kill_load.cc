@@ -1,9 +1,9 @@
 // kill_load --dir=DIR --name=NAME --seed=N --master=… --session_file=…: the scheduler of a kill
-// storm or of chaos. It launches many short tasks of mixed shapes, writes down what it intends
-// before it says so and what it hears before that is acknowledged, and is killed at any moment; its
-// next life reads that file. When DIR/drain is there it launches no more, and ends when every
-// launch of all its lives has ended. If a newer life with the same framework has replaced it, it
-// ends with exit code 7.
+// storm or of chaos. It launches many short tasks of mixed shapes. It records each intention before
+// it sends it, and each update before it is acknowledged. It is killed at any time, and its next
+// run reads that file. When DIR/drain exists it launches no more tasks, and ends when every launch
+// of all its runs has ended. If a newer process with the same framework has replaced it, it ends
+// with exit code 7.
 
 #include <algorithm>
 #include <cstdlib>
@@ -46,10 +46,10 @@ std::string or_dash(const std::optional<int32_t>& number) {
   return number ? std::to_string(*number) : "-";
 }
 
-// What the earlier lives wrote.
+// The records of earlier runs.
 struct Past {
   int64_t lives = 0;
-  std::set<TaskId> open;  // launched, and no end heard
+  std::set<TaskId> open;  // launched tasks without a known end
 };
 
 Past read_past(const std::string& path) {
@@ -114,9 +114,8 @@ class Load {
     scheduler_.ask_all(std::move(asks));
   }
 
-  // What earlier lives launched may have been lost with them: the driver cannot know of it. A life
-  // that ran beside this one has written down all that it acknowledged until now, when its session
-  // is over.
+  // Launches of earlier runs may have been lost with them, and the driver cannot know of them. When
+  // another run's session is over, everything that it acknowledged is in the file.
   void on_subscribed() {
     if (std::exchange(asked_, true)) return;
     past_.open = read_past(dir_ + "/heard-" + name_).open;
@@ -135,7 +134,7 @@ class Load {
   }
 
   proto::TaskSpec next_task(const Shape& shape, const AgentId& agent) {
-    // Two lives may run at the same time.
+    // Two runs may be active at the same time.
     const TaskId id(text(name_, "-", past_.lives, "-", ++launches_));
     const int64_t kind = prng_.between(1, 100);
     const int64_t millis = kind <= 50   ? 50
@@ -186,7 +185,7 @@ class Load {
     if (!draining_ && ::access((dir_ + "/drain").c_str(), F_OK) == 0) {
       draining_ = true;
       declare();
-      // A life that ran beside this one may have launched since this one read the file.
+      // A run beside this one may have launched tasks since this one read the file.
       past_.open = read_past(dir_ + "/heard-" + name_).open;
       if (!past_.open.empty()) scheduler_.reconcile({past_.open.begin(), past_.open.end()});
       leave_if_done();
@@ -194,7 +193,7 @@ class Load {
     scheduler_.after(milliseconds(50), [this] { look_for_drain(); });
   }
 
-  // The framework stays: the storm looks at what the cluster says after everything has ended.
+  // The framework stays: the storm checks the cluster's state after everything has ended.
   void leave_if_done() {
     if (!draining_ || !past_.open.empty()) return;
     heard_.write("settled", "");

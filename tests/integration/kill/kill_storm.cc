@@ -1,8 +1,7 @@
 // kill_storm [--kills N | --minutes M] [--seed S] [--agents A] [--schedulers F] [--masters M]
-// [--only KIND] [--dir DIR]: one storm by hand; several masters share a ZooKeeper server. With
-// --only, only that kind is killed, such as "leader". Prints what was killed and heard, and the
-// judgement; exit code 1 if anything was untrue. Without a seed it takes one from the clock, and
-// prints it.
+// [--only KIND] [--dir DIR]: runs one storm by hand; several masters share a ZooKeeper server. With
+// --only, only that kind is killed, such as "leader". Prints kills, updates and the judgement; exit
+// code 1 if the oracle found a violation. The default seed comes from the clock and is printed.
 
 #include "tests/integration/kill_storm.h"
 

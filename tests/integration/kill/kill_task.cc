@@ -1,6 +1,6 @@
 // kill_task JOURNAL CPUS MEM MILLISECONDS exit:N|signal:N [orphan]: the command of one task of a
-// kill storm. It writes that it starts, that it lives, and how it ends; with `orphan` it leaves a
-// process behind that lives on in a session of its own, which Proffer has to end.
+// kill storm. It records its start, signs of life and its end. With `orphan` it leaves a process
+// behind in a session of its own, which Proffer has to kill.
 
 #include <csignal>
 #include <cstdlib>
@@ -26,8 +26,8 @@ void live(const RecordFile& journal, const std::string& task, int millis) {
   }
 }
 
-// The process that started this one; 0 if that was killed before it could be seen, for then the
-// parent is whoever takes orphans.
+// The process that started this one; 0 if that was killed before this process could read its pid,
+// because the parent is the subreaper of orphans then.
 pid_t executor() {
   while (true) {
     const pid_t parent = getppid();

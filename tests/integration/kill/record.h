@@ -1,8 +1,8 @@
 #pragma once
 
-// How the processes of a kill storm write down what they saw: one record per line, one write per
-// record, to files that nobody of Proffer knows. A kill -9 may cut a write only where a page of
-// the file ends; records have a size that divides a page, so each is there whole or not at all.
+// The records that processes of a kill storm write: one record per line, one write per record, to
+// files that Proffer does not know. A kill -9 may cut a write only at the end of a file's page. The
+// size of a record divides the page size, so each record is there as a whole or not at all.
 
 #include <cstdint>
 #include <ctime>
@@ -15,7 +15,7 @@ namespace proffer::test {
 
 inline constexpr size_t kRecordBytes = 128;  // with the newline
 
-// Nanoseconds of the clock that all processes of this machine share.
+// Nanoseconds of the monotonic clock that all processes of this machine share.
 inline int64_t now_nanos() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -30,8 +30,8 @@ class RecordFile {
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
 
-  // "WORD TIME rest". Ends the process if it cannot be written: a record that is missing would be
-  // a lie about Proffer.
+  // Writes "WORD TIME rest". Ends the process if that fails: a missing record would make the oracle
+  // accuse Proffer wrongly.
   void write(const char* word, int64_t at, const std::string& rest) const {
     std::string line = word;
     line += ' ' + std::to_string(at) + ' ' + rest;

@@ -1,13 +1,13 @@
-// store_scheduler: a framework that does what it is asked to, by requests. Each request is words:
+// store_scheduler: a framework that test requests control. Each request is a line of words:
 //
 //   put KEY VALUE [EXPECTED] · get KEY · erase KEY · list PREFIX     its store
-//   count        how many counts it has heard: a repeated request must not count again
+//   count        the number of count requests; a repeated request must not count again
 //   wait         never answered
-//   bytes        answered with what is no text
-//   ask CPUS     asks for one task of so many CPUs; offers of it are held, not used, until it asks
-//                again
+//   bytes        answered with bytes that are no text
+//   ask CPUS     asks for one task with this many CPUs; holds its offers, without using them,
+//                until the next ask
 //   suppress     wants no offers
-//   {"verb":"status" …, {"verb":"list" …    of `proffer batch`: knows no such job; ends at once
+//   {"verb":"status" …, {"verb":"list" …    from `proffer batch`: no such job; ends at once
 //
 // Prints "subscribed ID" for each session.
 

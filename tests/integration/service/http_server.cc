@@ -1,11 +1,10 @@
-// http_server ADDRESS PORT: answers every request there with its process id and $GREETING, and one
-// of /load with the text of the file $LOAD. Ends by SIGTERM, as a shell's command does. $BAD makes
-// it a bad version:
+// http_server ADDRESS PORT: answers every request with its process id and $GREETING, and /load with
+// the text of the file $LOAD. SIGTERM ends it. $BAD makes it a bad version:
 //
-//   hang    it never listens                    404     it answers that to each request
-//   slow    it answers after a second           hog     it takes memory until it is ended
-//   crash   it ends with exit code 9, $AFTER milliseconds after it began to listen
-//   …       anything else: it ends at once with exit code 7
+//   hang    it never listens                    404     it answers 404 to each request
+//   slow    it answers after a second           hog     it allocates memory until it is killed
+//   crash   it exits with code 9, $AFTER milliseconds after it began to listen
+//   …       anything else: it exits at once with code 7
 
 #include <chrono>
 #include <cstdio>
@@ -44,7 +43,7 @@ std::string answer(const std::string& status, const std::string& body) {
          body;
 }
 
-// Until its limit ends it. Where there is none, the machine has to live.
+// Allocates until its limit ends it, with a maximum for machines without limits.
 int take_memory() {
   std::vector<std::string> taken;
   while (taken.size() < 256) taken.emplace_back(size_t{4} << 20, 'x');

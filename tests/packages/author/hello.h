@@ -8,13 +8,13 @@
 
 namespace hello {
 
-// Installs what the framework does; `left` tasks are still to finish.
+// Installs the callbacks; `left` tasks have not finished yet.
 inline void say_hello(proffer::sdk::Scheduler& self, int& left) {
   self.ask("echo", "cpus:0.1;mem:32", left);
   self.on_offer([&](const proffer::Offer& offer) { self.launch(offer, "echo hello"); });
   self.on_update([&](const proffer::proto::TaskStatus& task) {
     std::cout << task.task.str() << " is " << to_text(task.state) << std::endl;
-    // A refused launch is asked for again by itself; any other bad end is the end.
+    // The ask repeats a refused launch; any other failure ends the program.
     using enum proffer::proto::TaskState;
     if (!is_terminal(task.state) || task.state == kRefused) return;
     if (task.state != kFinished) self.stop(1);

@@ -22,16 +22,16 @@ using sim::Scenario;
 using sim::ScenarioFramework;
 using sim::ScenarioTasks;
 
-// What durations of a kind of task are like.
+// The distribution of durations of a kind of task.
 struct Durations {
   double least_s = 0;
-  double tail = 0;  // of a Pareto distribution
+  double tail = 0;  // exponent of the Pareto distribution
   double most_s = 0;
 };
 
 struct Work {
   Scenario scenario = {};
-  std::map<std::pair<uint32_t, uint32_t>, Durations> durations = {};  // none: for ever
+  std::map<std::pair<uint32_t, uint32_t>, Durations> durations = {};  // no entry: for ever
 };
 
 double fraction(Prng& chance) {
@@ -65,8 +65,8 @@ void add_framework(Work& work, std::string name, std::string role, Duration join
       {.name = std::move(name), .role = RoleName(std::move(role)), .joins = joins});
 }
 
-// Jobs that arrive at random, of kinds that recur, so that the cluster has about as much work as it
-// can do.
+// Jobs that arrive at random, of recurring kinds, so that the work is about what the cluster can
+// do.
 void add_jobs(Work& work, Prng& chance, Duration lasts, Duration every, int64_t tasks_max,
               std::string_view shape, const Durations& durations) {
   Duration at = work.scenario.frameworks.back().joins;
@@ -121,7 +121,7 @@ Work work_of(Workload workload, const TrialOptions& options) {
       add_framework(work, "web", "web");
       add_tasks(work, "serve", sized(24), "cpus:2;mem:4GiB", Duration(), {});
       add_framework(work, "mpi", "mpi");
-      // As dense however long it lasts, up to what a scenario may have.
+      // The same density for any length, up to the maximum of a scenario.
       for (int64_t job = 0; job < std::min<int64_t>(sized(90 * lasts.millis() / 14'400'000), 240);
            ++job) {
         const int64_t members = 2 * chance.between(1, 4);
@@ -140,7 +140,7 @@ Work work_of(Workload workload, const TrialOptions& options) {
   return work;
 }
 
-// The first times that are told of an ask's next task and of its last one, until they come true.
+// The first forecasts of an ask's next task and of its last one, until they start.
 class Predictions {
  public:
   struct Outcome {
@@ -202,7 +202,7 @@ T median(std::vector<T> values) {
   return *middle;
 }
 
-// One that is asked so often.
+// A master that is asked at this interval.
 struct AskedMaster {
   void hear(const FrameworkId& framework, const AskName& ask, Time asked_at, Time now) {
     calibration.launched(framework, ask, asked_at, now);
@@ -234,7 +234,7 @@ struct AskedMaster {
   proto::EtaFigures first = {};
 };
 
-// What the master learns from each step.
+// The master's knowledge from each step.
 class Learner final : public master::StepWatcher {
  public:
   void begins(const master::MasterOptions&, const master::MasterSnapshot&) override {}
@@ -298,7 +298,7 @@ Trial run_trial(Workload workload, const TrialOptions& options) {
   Trial trial;
   bool has_learnt = false;
   Prng chance(options.seed + 77);
-  // Nobody has ended yet in the first minutes.
+  // No task has ended in the first minutes.
   Duration at = minutes(5);
   while (true) {
     at = at + milliseconds(static_cast<int64_t>(-std::log(fraction(chance)) *

@@ -39,8 +39,8 @@ class Filling {
     std::vector<Amounts> asks = {};
     size_t turn = 0;
     Amounts use = {};
-    Amounts counted = {};  // the use as the parent counts it
-    size_t served = 0;     // which grant was its last
+    Amounts counted = {};  // the use in the parent's account
+    size_t served = 0;     // number of its last grant
     bool demanding = false;
   };
 
@@ -75,7 +75,7 @@ class Filling {
     return most / state.weight;
   }
 
-  // Whether some leaf below can have more. If so `turn` of that leaf is the ask that is next.
+  // Whether some leaf below can have more. If so, `turn` of that leaf is its next ask.
   bool note_demand(size_t at) {
     State& state = nodes_[at];
     state.demanding = false;
@@ -91,7 +91,7 @@ class Filling {
     return state.demanding;
   }
 
-  // A child counts with its use cut to the share of the demanding child that has least (H-DRF).
+  // A child's use counts at most up to the least share of a child with demand (H-DRF).
   const Amounts& rescale(size_t at) {
     State& state = nodes_[at];
     if (state.children.empty()) return state.counted = state.use;

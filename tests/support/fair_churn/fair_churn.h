@@ -1,7 +1,7 @@
 #pragma once
 
-// How fair is the allocator while tasks come and go? Random trees of roles with endless work are
-// replayed against it, and the mean use of each framework is compared with its entitlement.
+// How fair is the allocator under churn? Random trees of roles with endless work are replayed, and
+// the mean use of each framework is compared with its entitlement.
 //
 //   Tree tree = draw_tree(seed, {});
 //   Measured measured = measure(tree, {});
@@ -24,13 +24,13 @@ namespace proffer::fair_churn {
 inline constexpr size_t kKinds = 2;          // CPUs and GiB of memory
 using Amounts = std::array<double, kKinds>;  // in CPUs and GiB
 
-// What a framework asks for without end: tasks of `need` that run for `mean` × (1 ± 0.5).
+// An endless ask of a framework: tasks that need `need` and run for `mean` × (1 ± 0.5).
 struct LeafAsk {
   std::array<int64_t, kKinds> need = {};
   int64_t mean_s = 0;
 };
 
-// A role, or, with asks, a framework.
+// A role, or a framework if it has asks.
 struct Node {
   std::string name = {};
   int64_t weight = 1;
@@ -55,10 +55,10 @@ struct Leaf {
 };
 
 struct TreeOptions {
-  int64_t agents = 1;         // of 80 CPUs and 80 GiB together; a divisor of 80, and at most 20
+  int64_t agents = 1;         // together 80 CPUs and 80 GiB; a divisor of 80, at most 20
   std::string reclaim = {};   // empty: the default
   bool guarantees = false;    // for a third of the roles, within their fair shares by weight
-  uint32_t spread = 500'000;  // of durations, per million
+  uint32_t spread = 500'000;  // spread of durations, per million
 };
 
 struct Tree {
@@ -71,20 +71,20 @@ struct Tree {
 
 // The same seed gives the same roles, frameworks, tasks and durations for all options.
 Tree draw_tree(uint64_t seed, const TreeOptions& options);
-// The roles, frameworks and entitlements, for people.
+// The roles, frameworks and entitlements as text.
 std::string to_text(const Tree& tree);
 
 // One framework of one tree.
 struct Share {
   uint64_t seed = 0;
   std::string framework = {};
-  size_t kind = 0;  // in which it is entitled to most
+  size_t kind = 0;  // the kind of its largest entitlement
   double entitled = 0;
-  double mean = 0;  // use of that kind, over time
-  // Whether it is entitled to at least two of its largest tasks. Others are not counted, because
-  // one task more or less is all that they can have.
+  double mean = 0;  // mean use of that kind over time
+  // Whether its entitlement is at least two of its largest tasks. Other frameworks do not count,
+  // since one task makes too much difference.
   bool counts = false;
-  // The same for what the same allocator gives when all join at once and no task ends.
+  // The same for the allocation if all frameworks join at once and no task ends.
   size_t empty_kind = 0;
   double from_empty = 0;
   double empty_mean = 0;
@@ -96,8 +96,8 @@ struct Share {
 
 inline constexpr Duration kLongLack = seconds(60);
 
-// A framework or a role that has been below its entitlement for some time: in the kind in which its
-// entitlement is largest, it lacked as much as its largest task takes.
+// A framework or a role that was below its entitlement for some time: it lacked at least its
+// largest task, in the kind of its largest entitlement.
 struct Lack {
   uint64_t seed = 0;
   std::string name = {};
@@ -106,9 +106,9 @@ struct Lack {
 
 struct Measured {
   std::vector<Share> shares = {};
-  std::vector<Lack> lacks = {};  // of all frameworks and roles
-  double utilisation = 0;        // of the kind that is used most, mean over time
-  double empty_utilisation = 0;  // likewise of what the allocator gives from empty
+  std::vector<Lack> lacks = {};  // for all frameworks and roles
+  double utilisation = 0;        // mean over time, for the most used kind
+  double empty_utilisation = 0;  // the same for the allocation from empty
   int64_t revokes = 0;
   int64_t decisions = 0;
   Duration decision_cpu = {};
@@ -126,8 +126,9 @@ Measured measure(const Tree& tree, const MeasureOptions& options);
 
 struct Summary {
   Lack longest_lack = {};
-  double long_lacks = 0;  // the part of the frameworks and roles that lacked for over kLongLack
-  // The least, and percentiles, of all frameworks of all trees.
+  // the fraction of frameworks and roles that lacked for longer than kLongLack
+  double long_lacks = 0;
+  // The minimum and percentiles over all frameworks of all trees.
   struct Percentiles {
     size_t count = 0;
     double least = 0;
@@ -147,7 +148,7 @@ struct Summary {
 };
 
 Summary summarise(const std::vector<Measured>& all);
-// Some lines.
+// A few lines.
 std::string to_text(const Summary& summary);
 
 }  // namespace proffer::fair_churn

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kFirstSample = seconds(200);
 constexpr Duration kLastSample = seconds(600);
 constexpr Duration kEachSample = seconds(5);
-constexpr Duration kSettled = seconds(2);  // when nothing ends, all is given by then
+constexpr Duration kSettled = seconds(2);  // if no task ends, all is allocated by then
 constexpr int64_t kDecisionsMax = 2'000'000;
 
 Amounts amounts_of(const ResourceVector& use) {
@@ -27,7 +27,7 @@ void add(Amounts& sum, const Amounts& more) {
 size_t largest(const Amounts& amounts) {
   return static_cast<size_t>(std::max_element(amounts.begin(), amounts.end()) - amounts.begin());
 }
-// Of the kind that is used most.
+// The utilisation of the most used kind.
 double utilisation_of(const std::vector<Amounts>& use, const Amounts& pool) {
   Amounts sum = {};
   for (const Amounts& each : use) add(sum, each);
@@ -44,7 +44,7 @@ std::vector<Amounts> use_of(const replay::Replay& run, const Tree& tree) {
   return use;
 }
 
-// What the allocator gives when all frameworks are there from the beginning and no task ends.
+// The allocation if all frameworks are there from the beginning and no task ends.
 std::vector<Amounts> from_empty(const Tree& tree, const MeasureOptions& options) {
   sim::Scenario scenario = tree.scenario;
   for (sim::ScenarioFramework& framework : scenario.frameworks) {
@@ -70,7 +70,7 @@ Summary::Percentiles percentiles(std::vector<double> ratios) {
           .p50 = at(50)};
 }
 
-// The frameworks and roles of a tree, and for how long each has lacked a task at most.
+// The longest lack of a task for each framework and role of a tree.
 class Lacks {
  public:
   explicit Lacks(const Tree& tree) {

@@ -12,7 +12,7 @@
 namespace proffer::fair_churn {
 namespace {
 
-constexpr int64_t kPool = 80;  // CPUs, and GiB
+constexpr int64_t kPool = 80;  // CPUs and GiB
 constexpr Duration kEnd = seconds(600);
 constexpr Duration kJoinWithin = seconds(60);
 constexpr size_t kFrameworksMin = 3;
@@ -73,8 +73,8 @@ ResourceVector amounts_of(int64_t cpus, int64_t gib) {
   return ResourceVector::of(cpus * 1000, gib * 1024 * 1000);
 }
 
-// More than can run one after the other until the end, so that the work never ends: a quarter more
-// than the mean durations allow.
+// More tasks than can run one after another until the end, so that the work never ends: a quarter
+// more than the mean durations allow.
 int64_t endless_count(const LeafAsk& ask) {
   int64_t at_once = kPool;
   for (const int64_t need : ask.need) {
@@ -109,7 +109,7 @@ class Scenarios {
  private:
   using Part = std::array<int64_t, kKinds>;
 
-  // `part`: what the guarantees below may be together.
+  // `part`: the maximum sum of the guarantees below.
   void add_children(const Node& node, const std::string& path, const Part& part,
                     std::vector<Leaf>& leaves) {
     int64_t weights = 0;
@@ -117,7 +117,7 @@ class Scenarios {
     for (const Node& child : node.children) {
       const std::string below = path.empty() ? child.name : text(path, "/", child.name);
       if (child.is_leaf()) {
-        // Only roles are children of the root, so the framework has one of its own there.
+        // Only roles are children of the root, so a framework there gets its own role.
         add_framework(child, path.empty() ? below : path, leaves);
         continue;
       }
@@ -130,10 +130,11 @@ class Scenarios {
     }
   }
 
-  // A guarantee within the role's fair share by weight; `own` becomes what is guaranteed.
+  // A guarantee within the role's fair share by weight; `own` becomes the guarantee.
   void promise(Part& own, RoleSettings& settings) {
     if (!promises_.chance(1, 3)) return;
-    const size_t only = promises_.below(4 * kKinds);  // in one of four cases of one kind alone
+    // a quarter of the guarantees has one kind only
+    const size_t only = promises_.below(4 * kKinds);
     const int64_t percent = promises_.between(25, 100);
     if (!options_.guarantees) return;
     for (size_t k = 0; k < kKinds; ++k) {

@@ -1,4 +1,4 @@
-// Offers are answered, tasks run and end. answer() first.
+// Frameworks answer offers; tasks run and end. Read answer() first.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ void Replay::answer(const FrameworkId& id, const std::vector<OfferId>& offers) {
   std::map<AgentId, std::vector<Grant>> by_agent;
   for (const OfferId& offer : offers) {
     const Grant* grant = allocator_->find_offer(offer, id);
-    if (grant != nullptr) by_agent[grant->offer.agent].push_back(*grant);  // else rescinded
+    if (grant != nullptr) by_agent[grant->offer.agent].push_back(*grant);  // else it was rescinded
   }
   for (const auto& [agent, grants] : by_agent) {
     for (const Grant& grant : grants) {
@@ -34,7 +34,7 @@ void Replay::answer(const FrameworkId& id, const std::vector<OfferId>& offers) {
   }
 }
 
-// The tasks of the fills; of an open offer, all that fit of what is wanted.
+// The tasks of the fills; for an open offer, all wanted tasks that fit.
 std::vector<RunningTask> Replay::launch(const FrameworkId& id, const Grant& grant) {
   Framework& framework = frameworks_.at(id);
   std::vector<RunningTask> launched;
@@ -48,7 +48,7 @@ std::vector<RunningTask> Replay::launch(const FrameworkId& id, const Grant& gran
     for (const AskFill& fill : grant.offer.fills) {
       if (fill.ask.str() != framework.groups[g].spec->name) continue;
       for (int64_t i = 0; i < fill.count; ++i) {
-        if (framework.groups[g].wanted.empty()) continue;  // wanted no more
+        if (framework.groups[g].wanted.empty()) continue;  // this group wants no more tasks
         if (!start(id, g, grant, rest, launched)) {
           broken(text("offer ", grant.offer.id.value(), " of ", id.str(),
                       " does not hold what it was made for"));
@@ -107,7 +107,7 @@ bool Replay::start(const FrameworkId& id, size_t g, const Grant& grant, std::vec
 void Replay::end_task(const FrameworkId& id, size_t g, int64_t number, Time started) {
   Group& group = frameworks_.at(id).groups[g];
   const auto at_number = group.running.find(number);
-  // Not if it was lost and runs anew: that start has an end of its own.
+  // Not if it was lost and runs again: the new start has its own end.
   if (at_number == group.running.end() || at_number->second.since != started) return;
   const Running running = std::move(at_number->second);
   group.running.erase(at_number);
@@ -118,7 +118,7 @@ void Replay::end_task(const FrameworkId& id, size_t g, int64_t number, Time star
 void Replay::lose_task(const FrameworkId& id, size_t g, int64_t number, bool tell_allocator) {
   Group& group = frameworks_.at(id).groups[g];
   const auto at_number = group.running.find(number);
-  if (at_number == group.running.end()) return;  // with its gang already
+  if (at_number == group.running.end()) return;  // already lost with its gang
   const Running running = std::move(at_number->second);
   group.running.erase(at_number);
   group.wanted.emplace(number, now_);
@@ -129,7 +129,7 @@ void Replay::lose_task(const FrameworkId& id, size_t g, int64_t number, bool tel
     for (const auto& [other, of_gang] : group.running) {
       if (of_gang.task.claim.gang == running.task.claim.gang) others.push_back(other);
     }
-    // Those on an agent that is gone were forgotten with it.
+    // Tasks on a removed agent were forgotten with it.
     for (const int64_t other : others) {
       const auto still = group.running.find(other);
       if (still == group.running.end()) continue;
@@ -149,14 +149,14 @@ std::optional<Replay::Found> Replay::find_task(const Framework& framework,
   return std::nullopt;
 }
 
-// It runs on to its deadline, unless it ends before.
+// The task runs until its deadline, unless it ends before.
 void Replay::revoke(const Revoke& notice) {
   ++revokes_;
   last_revoke_ = now_ - kBeginning;
   if (notice.reason == RevokeReason::kReclaimed) reclaimed_at_.push_back(now_);
   Framework& framework = frameworks_.at(notice.framework);
   const std::optional<Found> found = find_task(framework, notice.task);
-  if (!found) return;  // told by the audit
+  if (!found) return;  // the audit reports this
   Group& group = framework.groups[found->group];
   Running& running = group.running.at(found->number);
   running.revoked = true;

@@ -1,5 +1,5 @@
-// What the allocator did, held against the replay's own books: laws of DESIGN §10 that can be seen
-// from outside. audit() first. It knows nothing of how decisions are made.
+// Compares the allocator's actions with the replay's own records: the externally visible laws of
+// DESIGN §10. Read audit() first. It does not know how decisions are made.
 
 #include <algorithm>
 #include <tuple>
@@ -120,7 +120,7 @@ void Replay::audit_max_per(const Grant& grant) {
     for (const MaxPer& most : group->spec->ask.max_per) {
       const std::string value = value_of(grant.offer.agent, most.attribute);
       int64_t count = 0;
-      int64_t allowed = most.count;  // by the ask of its group that allows most
+      int64_t allowed = most.count;  // the largest value among the asks of its group
       for (const Group& other : frameworks_.at(grant.framework).groups) {
         const std::string& together = other.spec->ask.group;
         const bool counts =
@@ -140,7 +140,7 @@ void Replay::audit_max_per(const Grant& grant) {
 
 // --- all offers ---------------------------------------------------------------------------------
 
-// A gang is offered whole.
+// A gang is offered completely.
 void Replay::audit_gangs() {
   std::map<std::pair<FrameworkId, uint64_t>, std::map<AskName, int64_t>> gangs;
   for (const Grant* grant : allocator_->offers()) {
@@ -200,7 +200,7 @@ std::map<RoleName, Resources> Replay::held_of(const AgentId& id) const {
   return held;
 }
 
-// No more is held of an agent than it has, by reservation and by device.
+// The offers and tasks on an agent never exceed its resources, by reservation and by device.
 void Replay::audit_agents() {
   for (const auto& [id, agent] : agents_) {
     const std::map<RoleName, Resources> parts = parts_of(id);
@@ -237,7 +237,7 @@ void Replay::audit_revokes(const Decision& decision) {
     for (const Group& group : framework.groups) tasks += static_cast<int64_t>(group.running.size());
   }
   for (const Revoke& each : decision.revokes) audit_victim(each, now);
-  // What was only lent, or estimated, is outside the cap.
+  // Reclaims of lent or estimated resources do not count towards the cap.
   const auto recent = std::count_if(reclaimed_at_.begin(), reclaimed_at_.end(),
                                     [&](Time when) { return when > now_ - minutes(1); });
   const auto more =
@@ -273,7 +273,7 @@ void Replay::audit_victim(const Revoke& revoke,
   }
   if (revoke.reason != RevokeReason::kReclaimed) return;
   if (now_ - victim.since < options_.allocator.minimum_runtime) broken(name + ": it is too young");
-  // Nobody is taken below a guarantee that is not also the beneficiary's.
+  // No role falls below its guarantee, unless the beneficiary is below the same guarantee.
   for (RoleName at = victim.task.claim.role; !at.empty(); at = parent_of(at)) {
     if (is_within(revoke.beneficiary, at)) break;
     const auto settings = roles_.find(at);

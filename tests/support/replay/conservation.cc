@@ -1,6 +1,6 @@
-// Work conservation, by trying: outside what is set aside, nothing that is free fits what somebody
-// wants and may have. audit_work_conservation() first. It asks the allocator only what it holds
-// back for whom, and what roles are entitled to.
+// Work conservation, tested by trying: except for resources that are set aside, no free resources
+// fit a task that is wanted and permitted. Read audit_work_conservation() first. It asks the
+// allocator only for resources that are held back, and for entitlements.
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@ namespace proffer::replay {
 
 namespace {
 
-// So much, or what there is of it. Which devices are kept where there is not enough yet cannot be
-// said from outside: then all are.
+// Takes out this amount, or all if there is less. In the latter case it is not known from outside
+// which devices are kept, so all are taken out.
 void take_out(const ResourceVector& kept, Resources& rest) {
   if (fits(kept, rest)) {
     rest -= carve(kept, rest);
@@ -26,8 +26,8 @@ void take_out(const ResourceVector& kept, Resources& rest) {
 
 }  // namespace
 
-// What is free of the agent for the role in one reservation state, for each such state; without
-// what is kept there.
+// The agent's free resources for the role, one entry per reservation state, without those that are
+// kept.
 std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on,
                                         const ResourceVector& kept) const {
   std::vector<Resources> free;
@@ -48,7 +48,8 @@ std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on,
   return free;
 }
 
-// At least so many tasks of the group fit what is free there, by all that can be said from outside.
+// A lower bound, as far as known from outside, of the group's tasks that fit the agent's free
+// resources.
 int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId& on, int64_t most,
                         const ResourceVector& kept) const {
   const Agent& agent = agents_.at(on);
@@ -67,7 +68,7 @@ int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId
     most = std::min(most, std::max<int64_t>(ports, 0) / ask.ports);
   }
   int64_t room = 0;
-  // One slice at a time: whether parts of several would do is the allocator's own choice.
+  // Each slice separately: whether to combine slices is the allocator's own choice.
   for (Resources& free : free_for(role_of(id, group), on, kept)) {
     while (room < most && fits(group.spec->resources, free)) {
       free -= carve(group.spec->resources, free);
@@ -77,7 +78,7 @@ int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId
   return room;
 }
 
-// What is promised to the role and those below it and not used by them.
+// The unused part of the guarantees of the role and the roles below it.
 ResourceVector Replay::unmet_guarantee(const RoleName& role) const {
   ResourceVector below;
   std::set<RoleName> children;
@@ -94,10 +95,10 @@ ResourceVector Replay::unmet_guarantee(const RoleName& role) const {
   return (settings->second.guarantee.amounts(used) - used).max(below);
 }
 
-// What must stay free of it for guarantees of others, if nothing is lent.
+// The resources that must stay free for others' guarantees if nothing is lent.
 ResourceVector Replay::held_for_others(const RoleName& role) const {
   ResourceVector held;
-  std::set<RoleName> beside;  // the topmost roles that are not on the way to it
+  std::set<RoleName> beside;  // the topmost roles that are not on the role's path
   for (const auto& [name, settings] : roles_) {
     if (settings.guarantee.empty() || is_within(role, name)) continue;
     RoleName top = name;
@@ -108,10 +109,9 @@ ResourceVector Replay::held_for_others(const RoleName& role) const {
   return held;
 }
 
-// --- where it may be
-// ------------------------------------------------------------------------------
+// --- placement -----------------------------------------------------------------------------------
 
-// Whether it is only for where it would rather be, for now.
+// Whether its locality wait still lasts.
 bool Replay::is_choosy(const Group& group) const {
   const Preference& prefer = group.spec->ask.prefer;
   return !prefer.empty() && now_ - group.prefers_since < prefer.wait;
@@ -135,7 +135,7 @@ std::string Replay::value_of(const AgentId& agent, const std::string& attribute)
   return value == attributes.end() ? std::string() : value->second;
 }
 
-// Tasks of the group, running and offered, on agents.
+// The group's tasks, running and offered, by agent.
 std::map<AgentId, int64_t> Replay::tasks_on(const FrameworkId& id, const Group& group) const {
   std::map<AgentId, int64_t> tasks;
   for (const auto& [number, running] : group.running) {
@@ -150,15 +150,15 @@ std::map<AgentId, int64_t> Replay::tasks_on(const FrameworkId& id, const Group& 
   return tasks;
 }
 
-// Whether so many tasks more may be where there is room for them, with what is there: every way to
-// put them is tried.
+// Whether this many more tasks can be placed within the rooms, given the existing tasks: tries
+// every distribution.
 bool Replay::have_place(const Group& group, std::map<AgentId, int64_t> tasks,
                         const std::vector<std::pair<AgentId, int64_t>>& rooms, size_t from,
                         int64_t wanted) const {
   for (const MaxPer& most : group.spec->ask.max_per) {
     std::map<std::string, int64_t> counts;
     for (const auto& [agent, count] : tasks) counts[value_of(agent, most.attribute)] += count;
-    for (size_t i = 0; i < from; ++i) {  // Elsewhere there may be more of old.
+    for (size_t i = 0; i < from; ++i) {  // elsewhere existing tasks may exceed the maximum
       if (counts[value_of(rooms[i].first, most.attribute)] > most.count) return false;
     }
   }
@@ -167,7 +167,7 @@ bool Replay::have_place(const Group& group, std::map<AgentId, int64_t> tasks,
   for (int64_t here = std::min(wanted, rooms[from].second); here >= 0; --here) {
     std::map<AgentId, int64_t> then = tasks;
     then[rooms[from].first] += here;
-    // What none is put on says nothing of what was there before.
+    // An agent without new tasks may already exceed the maximum.
     std::vector<std::pair<AgentId, int64_t>> rest = rooms;
     if (here == 0) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(from));
     if (have_place(group, then, rest, here == 0 ? from : from + 1, wanted - here)) return true;
@@ -175,11 +175,10 @@ bool Replay::have_place(const Group& group, std::map<AgentId, int64_t> tasks,
   return false;
 }
 
-// --- who may have it
-// ------------------------------------------------------------------------------
+// --- permission ----------------------------------------------------------------------------------
 
-// An ask that may not borrow is owed what its role is entitled to, and what is free if nobody
-// beside its role wants anything that he may have.
+// An ask that may not borrow may use its role's entitlement, and free resources that no framework
+// outside its role wants.
 bool Replay::may_have(const FrameworkId& id, const Group& group) const {
   if (group.spec->ask.borrow) return true;
   const RoleName role = role_of(id, group);
@@ -209,7 +208,7 @@ bool Replay::is_entitled(const RoleName& role, const Group& group) const {
   return false;
 }
 
-// Tasks that it wants and is not offered, in whole gangs.
+// Wanted tasks that are not offered, in complete gangs.
 int64_t Replay::unmet(const FrameworkId& id, const Group& group) const {
   if (group.expires && *group.expires <= now_) return 0;
   const int64_t gang = group.spec->ask.gang;
@@ -229,12 +228,11 @@ int64_t Replay::offered_of(const FrameworkId& id, const Group& group) const {
   return offered;
 }
 
-// --- the law
-// ---------------------------------------------------------------------------------------
+// --- the law -------------------------------------------------------------------------------------
 
 void Replay::audit_work_conservation() {
   Claims claims;
-  std::vector<Kept> kept;  // below limits
+  std::vector<Kept> kept;  // kept below limits
   for (const LeafStatus& leaf : allocator_->leaves()) {
     if (leaf.implied) {
       const AskStatus& ask = *leaf.implied;
@@ -251,7 +249,7 @@ void Replay::audit_work_conservation() {
   }
   for (const auto& [id, framework] : frameworks_) {
     if (!framework.joined || framework.spec->takes != sim::Takes::kAsks) continue;
-    // What they declined, or let expire, does not come back at once.
+    // Declined or expired offers do not return at once.
     if (options_.declining.count(id.str()) + options_.holding.count(id.str()) > 0) continue;
     for (const Group& group : framework.groups) {
       if (unmet(id, group) == 0 || !may_have(id, group)) continue;

@@ -180,7 +180,7 @@ void Replay::plan_agent(const sim::ScenarioAgent& spec, const AgentId& id) {
   }
 }
 
-// The agent joins for the first time, or again: its tasks are still there if it comes back in time.
+// The agent joins for the first time or again: its tasks are still there if it returns in time.
 void Replay::agent_joins(const AgentId& id, const sim::ScenarioAgent& spec) {
   if (const auto known = agents_.find(id); known != agents_.end()) {
     known->second.active = true;
@@ -286,7 +286,7 @@ void Replay::declare(const FrameworkId& id) {
   allocator_->declare_asks(id, std::move(asks), now_);
 }
 
-// An ask that is declared anew, or wants tasks again, begins a new locality wait.
+// A repeated declaration, or new tasks, start a new locality wait.
 void Replay::note_declared(const FrameworkId& id, Group& group, int64_t count) {
   const Ask& ask = group.spec->ask;
   if (count > 0 && !group.is_declared) {
@@ -304,7 +304,7 @@ void Replay::note_declared(const FrameworkId& id, Group& group, int64_t count) {
   group.is_declared = count > 0;
 }
 
-// --- pictures -----------------------------------------------------------------------------------
+// --- results ------------------------------------------------------------------------------------
 
 GroupResult Replay::group(const std::string& framework, const std::string& tasks) const {
   for (const Group& group : frameworks_.at(FrameworkId(framework)).groups) {

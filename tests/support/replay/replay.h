@@ -1,12 +1,12 @@
 #pragma once
 
-// A scenario played against the allocator alone, under virtual time: no master, agents or network,
-// only what they would tell it. For laws over thousands of generated scenarios, and for hard cases
-// told as scenarios. After each instant and each decision the allocator's own violations() are
-// asked for and what it did is audited against the replay's own books (audit.cc).
+// A scenario that is played against the allocator alone, in virtual time, without a master, agents
+// or network, only with their calls. It is for laws over thousands of generated scenarios, and for
+// hard cases as scenarios. After each instant and each decision it checks the allocator's own
+// violations(), and audits its actions with the replay's own records (audit.cc).
 //
-// What differs from `proffer simulate`: a framework answers an offer after the network's delay, a
-// revoked task runs to the end of its grace, and when one of a gang ends before its time so do all.
+// Differences from `proffer simulate`: a framework answers an offer after the network's delay, a
+// revoked task runs to the end of its grace period, and if one task of a gang ends early, all do.
 
 #include <functional>
 #include <map>
@@ -23,27 +23,27 @@
 namespace proffer::replay {
 
 struct ReplayOptions {
-  // The options of the allocator that are not the scenario's: for naive rules, and shorter waits.
+  // Allocator options that a scenario does not set, such as naive rules and shorter waits.
   AllocatorOptions allocator = {};
   bool audit = true;
-  // Text of each decision. It takes as long as the decision itself.
+  // Writes each decision as text, which takes as long as the decision itself.
   bool trace = true;
   // CPU time of this thread, for decision_cpu().
   std::function<Duration()> cpu_clock = {};
-  int64_t decisions_max = 50'000;  // more are taken as one without end
-  // Frameworks that declare their asks and then decline every offer, or never answer one. (Those
-  // of a scenario that do so take open offers.)
+  int64_t decisions_max = 50'000;  // more count as endless decisions
+  // Frameworks that declare their asks and then decline every offer, or never answer one. (Such
+  // frameworks of a scenario take open offers.)
   std::set<std::string> declining = {};
   std::set<std::string> holding = {};
 };
 
-// What became of the tasks NAME-0, NAME-1, … of one framework.
+// The results of the tasks NAME-0, NAME-1, … of one framework.
 struct GroupResult {
   int64_t pending = 0;
   int64_t running = 0;
   int64_t finished = 0;
-  int64_t revoked = 0;     // times
-  Duration wait_max = {};  // from wanted to running, of those that started
+  int64_t revoked = 0;     // number of revoke notices
+  Duration wait_max = {};  // from wanted to running, for started tasks
   bool operator==(const GroupResult&) const = default;
 };
 
@@ -51,33 +51,33 @@ class Replay {
  public:
   explicit Replay(sim::Scenario scenario, ReplayOptions options = {});
 
-  // Everything up to this time from the beginning, or to the end of the scenario.
+  // Plays the scenario from its beginning until this time, or to its end.
   void run_until(Duration at);
   void run();
 
-  // --- what happened ----------------------------------------------------------------------------
-  // Broken laws, each with its time; nothing more happens after the first.
+  // --- results ----------------------------------------------------------------------------------
+  // Violated laws with their times; the replay stops at the first one.
   const std::vector<std::string>& wrong() const { return wrong_; }
-  // Every decision as text. The same scenario has the same trace.
+  // Every decision as text. Equal scenarios have equal traces.
   const std::vector<std::string>& trace() const { return trace_; }
   GroupResult group(const std::string& framework, const std::string& tasks) const;
   int64_t running(const std::string& framework) const;  // of all groups
   int64_t pending(const std::string& framework) const;
-  // Offered or running, of a role and all below it.
+  // The role's offered and running resources, with all roles below it.
   ResourceVector use(const RoleName& role) const;
   ResourceVector use_of(const FrameworkId& framework) const;
   int64_t revokes() const { return revokes_; }
   Duration last_revoke() const { return last_revoke_; }  // since the beginning
   int64_t decisions() const { return decisions_; }
-  // CPU time that decisions took, if there is a clock for it.
+  // The CPU time of all decisions, if there is a clock for it.
   Duration decision_cpu() const { return decision_cpu_; }
   Allocator& allocator() { return *allocator_; }
   const sim::Scenario& scenario() const { return scenario_; }
   Time now() const { return now_; }
 
-  // --- what a test changes while it runs --------------------------------------------------------
+  // --- changes during a run ---------------------------------------------------------------------
   void set_role(const RoleName& role, const RoleSettings& settings);
-  // Its connection goes, or comes back; what it runs goes on.
+  // The agent loses its connection, or reconnects; its tasks continue.
   void set_connected(const std::string& agent, bool connected);
 
  private:
@@ -95,13 +95,13 @@ class Replay {
   struct Group {
     const sim::ScenarioTasks* spec = nullptr;
     ConstraintMatcher matcher;
-    int64_t declared = 0;  // count of its ask, less what was launched; it is declared if it was any
+    int64_t declared = 0;  // count of its declared ask, minus launches
     bool is_declared = false;
     std::optional<Time> expires;
     Time prefers_since;
-    std::map<int64_t, Time> wanted;  // by number: pending since
+    std::map<int64_t, Time> wanted;  // by number: the time since which it is pending
     std::map<int64_t, Running> running;
-    std::map<int64_t, int64_t> lost;  // how often, of those that were
+    std::map<int64_t, int64_t> lost;  // by number: how often it was lost
     int64_t finished = 0;
     int64_t revoked = 0;
     Duration wait_max = {};
@@ -117,7 +117,7 @@ class Replay {
   void decide();
   void check_state(const std::string& after);
 
-  // --- what comes and goes (replay.cc) ----------------------------------------------------------
+  // --- agents and frameworks (replay.cc) --------------------------------------------------------
   void plan_agent(const sim::ScenarioAgent& spec, const AgentId& id);
   void agent_joins(const AgentId& id, const sim::ScenarioAgent& spec);
   void agent_is_gone(const AgentId& id);
@@ -134,7 +134,7 @@ class Replay {
   bool start(const FrameworkId& id, size_t group, const Grant& grant, std::vector<Slice>& rest,
              std::vector<RunningTask>& launched);
   void end_task(const FrameworkId& id, size_t group, int64_t number, Time started);
-  // Ended before its time, with the rest of its gang: wanted again.
+  // It ended early, with the rest of its gang, and is wanted again.
   void lose_task(const FrameworkId& id, size_t group, int64_t number, bool tell_allocator);
   void revoke(const Revoke& revoke);
   struct Found {
@@ -152,7 +152,7 @@ class Replay {
   void audit_agents();
   void audit_revokes(const Decision& decision);
   void audit_victim(const Revoke& revoke, const std::set<std::pair<FrameworkId, TaskId>>& now);
-  // Who was given something where it would rather be waits for that again.
+  // The value of the agent's attribute.
   std::string value_of(const AgentId& agent, const std::string& attribute) const;
 
   // --- conservation.cc --------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Replay {
                   const ResourceVector& kept) const;
   std::vector<Resources> free_for(const RoleName& role, const AgentId& agent,
                                   const ResourceVector& kept) const;
-  // What is set aside, by agent: all that becomes free, or one task of a group.
+  // Resources set aside, by agent: all that becomes free, or one task of a group.
   struct Claims {
     std::set<AgentId> whole = {};
     struct Part {
@@ -172,7 +172,7 @@ class Replay {
   };
   ResourceVector unmet_guarantee(const RoleName& role) const;
   ResourceVector held_for_others(const RoleName& role) const;
-  // Room below limits that is kept for somebody.
+  // Room that is kept below limits for an ask.
   struct Kept {
     const Group* group = nullptr;
     RoleName role;
@@ -194,7 +194,7 @@ class Replay {
                         const std::vector<Kept>& kept) const;
   RoleName role_of(const FrameworkId& id, const Group& group) const;
   const Group* group_of(const FrameworkId& id, const AskName& ask) const;
-  // What its offers and tasks hold of an agent, by reservation.
+  // Resources of the framework's offers and tasks on an agent, by reservation.
   std::map<RoleName, Resources> held_of(const AgentId& id) const;
   std::map<RoleName, Resources> parts_of(const AgentId& id) const;
   void broken(const std::string& what);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Scenarios for tests, in words that say only what matters:
+// Scenarios for tests, with only the values that matter:
 //
 //   Story s;
 //   s.agent("a1", "cpus:9;mem:18GiB").role("eng", "cpus:4");
@@ -38,7 +38,7 @@ class Story {
         {.name = name, .role = RoleName(role), .takes = takes, .joins = joins});
     return *this;
   }
-  // Of the framework that was named last. Without a duration they run for ever.
+  // Tasks of the last framework. Without a duration they run for ever.
   Story& tasks(const std::string& name, const std::string& shape, int64_t count,
                std::optional<Duration> duration = {}, Duration arrives = {}) {
     scenario_.frameworks.back().tasks.push_back({.name = name,
@@ -48,7 +48,7 @@ class Story {
                                                  .arrives = arrives});
     return *this;
   }
-  // Of the tasks that were named last.
+  // The ask of the last tasks.
   Ask& ask() { return scenario_.frameworks.back().tasks.back().ask; }
   Story& every(Duration interval) {
     scenario_.frameworks.back().tasks.back().every = interval;

@@ -1,9 +1,9 @@
 // How a version of Proffer writes and reads frames. tools/previous compiles this file in the
-// sources of each earlier version, with the codec, the schema and the generator of messages of that
-// version; it is no part of today's build.
-//   previous_frames say            a few frames of each message that the version has, a line each:
+// sources of each earlier version, with that version's codec, schema and message generator; it is
+// not part of the current build.
+//   previous_frames say            a few frames of each message of the version, one per line:
 //                                  KIND HEX TEXT, the text by the version's own schema
-//   previous_frames hear < LINES   each line is a frame, in hex; answers with a line each:
+//   previous_frames hear < LINES   each line is a frame in hex; answers with one line each:
 //                                  heard KIND TEXT, unknown TAG, or refused WHY
 
 #include <iostream>
@@ -31,9 +31,10 @@ using upgrade_test::unhex;
 using Bytes = std::vector<std::byte>;
 
 constexpr int kFramesOfEach = 4;
-constexpr size_t kBytesMax = 1'400;  // of a recorded frame; the generator also makes the largest
+// of a recorded frame; the generator also makes frames of the maximum size
+constexpr size_t kBytesMax = 1'400;
 
-// One line, by the schema alone: what the codec makes of it plays no part.
+// One line, by the schema alone, independently of the codec.
 std::string text_of(std::span<const std::byte> frame) {
   std::string out;
   const Result<void> read =

@@ -1,6 +1,7 @@
 #pragma once
 
-// Frames as text. Also compiled in the sources of earlier versions, so it needs nothing of ours.
+// Frames as text. Also compiled in the sources of earlier versions, so it includes none of our
+// headers.
 
 #include <cstddef>
 #include <span>
