@@ -183,6 +183,10 @@ std::vector<Violation> Journal::heard(const FrameworkId& framework,
   const auto before = heard_.find(task);
   const auto entry = entries_.find(task);
   const auto is_forgotten = [&](const proto::TaskStatus& first) {
+    // Its agent has lost the end of a task that never began, and gives its id back.
+    if (status.state == TaskState::kRefused && first.state != TaskState::kFinished) {
+      return entry == entries_.end() && memory_losses_[first.agent] > 0;
+    }
     if (status.state != TaskState::kLost) return false;
     // A scheduler that was killed before it stored an end asks about it again, and the restarted
     // master has forgotten it.

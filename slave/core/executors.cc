@@ -164,14 +164,15 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
     proto::TaskStatus status = told;
-    const bool has_begun = ledger_.find(task_key)->executor_sequence > 0;
+    const TaskEntry& entry = *ledger_.find(task_key);
+    const bool has_begun = entry.executor_sequence > 0;
     if (status.state == proto::TaskState::kRefused && has_begun) {
       status.state = proto::TaskState::kLost;
     }
     say_why_killed(task_key, status);
     // The master may know updates of that life that are missing in the cut log.
     const bool is_behind = is_of_earlier_life && status.state != proto::TaskState::kRefused;
-    const uint64_t skipped = is_behind ? kUnsyncedMax : 0;
+    const uint64_t skipped = is_behind ? skipped_after(entry.sequence, step.now) : 0;
     CHECK(make_update(task_key, std::move(status), step, 0, skipped));
     task_ended(task_key, step);
   }

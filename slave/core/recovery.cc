@@ -153,10 +153,11 @@ void Agent::State::skip_numbers(const TaskKey& key, const TaskEntry& task, Step&
     again = task.unacknowledged.back();
   }
   if (!task.has_room_for(again)) {
-    live_.at(key).skipped = kUnsyncedMax;  // There are earlier ones to be acknowledged first.
+    // There are earlier ones to be acknowledged first.
+    live_.at(key).skipped = skipped_after(task.sequence, step.now);
     return;
   }
-  again.sequence = task.sequence + kUnsyncedMax;
+  again.sequence = task.sequence + skipped_after(task.sequence, step.now);
   const uint64_t sequence = again.sequence;
   record(proto::UpdateRecord{key.first, std::move(again), task.executor_sequence}, step);
   if (is_told) record(proto::AcknowledgedRecord{key.first, key.second, sequence}, step);
@@ -187,7 +188,7 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
            : options_.remembered == Remembered::kWithGaps || has_noted_loss_
                ? "the agent's checkpoint has gaps, and the record of its executor is incomplete"
                : "the machine restarted"},
-      step, 0, kUnsyncedMax));
+      step, 0, skipped_after(task.sequence, step.now)));
 }
 
 // Removes ports on which other processes listen. The tasks of this agent listen on ports, too.

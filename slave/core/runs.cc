@@ -70,7 +70,8 @@ void Agent::State::end_forgotten_run(const ExecutorKey& key, const proto::Execut
   for (const TaskId& task : std::set<TaskId>(executor.tasks)) {
     const auto told =
         std::find_if(hello.runs.begin(), hello.runs.end(), [&](const proto::ExecutorRun& run) {
-          return run.task == task && run.run == executor.run && run.ended && run.status;
+          return run.task == task && run.run == executor.run && run.ended && run.status &&
+                 proto::is_terminal(run.status->state);
         });
     proto::TaskStatus status{.state = proto::TaskState::kLost,
                              .reason = proto::TaskReason::kExecutorEnded,
@@ -95,7 +96,8 @@ void Agent::State::take_end(const ExecutorKey& key, const TaskId& task, proto::T
   const TaskKey task_key{key.first, task};
   // The executor reports an end that was acknowledged before, so no kill of this life caused it.
   if (status.state == proto::TaskState::kLost) say_why_killed(task_key, status);
-  CHECK(make_update(task_key, std::move(status), step, executor_sequence, kUnsyncedMax));
+  const uint64_t skipped = skipped_after(ledger_.find(task_key)->sequence, step.now);
+  CHECK(make_update(task_key, std::move(status), step, executor_sequence, skipped));
   executors_.at(key).tasks.erase(task);
   task_ended(task_key, step);
 }
@@ -123,23 +125,19 @@ void Agent::State::take_forgotten_updates(const ExecutorKey& key, const proto::E
     if (live == live_.end() || !executor.tasks.contains(run.task)) continue;
     if (run.acknowledged <= live->second.executor_sequence) continue;
     told_of_loss(key, step);
-    live->second.executor_sequence = run.acknowledged;
     const bool is_known = run.status && is_executors_word(run.status->state);
-    if (run.ended) {
-      proto::TaskStatus status{
-          .state = proto::TaskState::kLost,
-          .reason = proto::TaskReason::kExecutorEnded,
-          .message =
-              "it has ended; its exit status was lost with a part of the agent's checkpoint"};
-      if (is_known && proto::is_terminal(run.status->state)) status = what_is_told(*run.status);
-      take_end(key, run.task, std::move(status), run.acknowledged, step);
+    if (run.ended && is_known && proto::is_terminal(run.status->state)) {
+      live->second.executor_sequence = run.acknowledged;
+      take_end(key, run.task, what_is_told(*run.status), run.acknowledged, step);
       if (executor.own) shut_down(key, kLeaveGrace, step);
-    } else {
-      live->second.skipped = kUnsyncedMax;
-      if (is_known) {
-        make_update({key.first, run.task}, what_is_told(*run.status), step, run.acknowledged);
-      }
+      continue;
     }
+    live->second.skipped = skipped_after(ledger_.find({key.first, run.task})->sequence, step.now);
+    // An end that this agent has not acknowledged, or that the hello has no room for, is in the
+    // executor's next message.
+    if (!is_known) continue;
+    live->second.executor_sequence = run.acknowledged;
+    make_update({key.first, run.task}, what_is_told(*run.status), step, run.acknowledged);
   }
 }
 

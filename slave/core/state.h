@@ -4,6 +4,7 @@
 // master), launch.cc, starting.cc, files.cc, executors.cc, spares.cc, runs.cc, kill.cc,
 // releases.cc. agent.cc dispatches events to them.
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,10 +50,16 @@ struct Step {
 };
 
 // A lost part of the log may have contained updates that the master has got. Their numbers must not
-// be used again: the master would take the end of the task for an old update.
+// be used again: the master would take the end of the task for an old update. So the next number is
+// at least this far behind, and behind the present time in milliseconds: if two lives lose the same
+// records, the second one does not use the numbers of the first.
 inline constexpr uint64_t kUnsyncedMax = uint64_t{1} << 20;
+constexpr uint64_t skipped_after(uint64_t sequence, Time now) {
+  const auto begin = static_cast<uint64_t>(std::max<int64_t>(now.nanos() / 1'000'000, 0));
+  return std::max(kUnsyncedMax, begin > sequence ? begin - sequence : 0);
+}
 // A log never loses this many numbers of one task.
-inline constexpr uint64_t kNumbersLostMax = uint64_t{1} << 40;
+inline constexpr uint64_t kNumbersLostMax = uint64_t{1} << 50;
 
 // Whether an executor may report this state.
 bool is_executors_word(proto::TaskState state);

@@ -359,6 +359,60 @@ TEST(Recovery, UpdatesThatTheCheckpointLostAreMadeAgainWithOtherNumbers) {
   EXPECT_GT(told[0].status.sequence, kUnsyncedMax);
 }
 
+// The end is in the executor's next message: it is not lost (found by the simulator: --liars, seed
+// 925921).
+TEST(Recovery, AnEndThatWasNotAcknowledgedIsAwaited) {
+  for (const bool has_status : {true, false}) {
+    AgentScenario s;
+    s.registered();
+    s.run(command_task("t1"));
+    const PeerId first = s.hello("t1");
+    const std::vector<proto::CheckpointRecord> before = s.log;
+    s.tell(first, "t1", TaskState::kRunning, 1);
+    s.restart({.records = before});
+    s.tick();
+    s.connect();
+    s.is_found("t1");
+    proto::ExecutorRun run{.task = TaskId("t1"), .run = 1, .ended = true, .acknowledged = 1};
+    if (has_status) {
+      run.status = proto::TaskStatus{
+          .task = TaskId("t1"), .state = TaskState::kRunning, .sequence = 1};
+    }
+    const PeerId peer = s.hello_with("t1", {.run = 1, .tells_runs = true, .runs = {run}});
+    s.welcome();
+    s.tell(peer, "t1", TaskState::kFinished, 2);
+    const std::vector<proto::Update> told = s.told_master<proto::Update>();
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].status.state, TaskState::kFinished);
+    EXPECT_GT(told[0].status.sequence, kUnsyncedMax);
+  }
+}
+
+// Both lives lose the same records, and the second one does not use the numbers of the first (found
+// by the simulator: --liars, seed 926328).
+TEST(ForgottenNumbers, OfTwoLivesAreDifferent) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  s.collect_starts();
+  s.hello("t1");
+  const std::vector<proto::CheckpointRecord> before = s.log;
+  uint64_t last = 0;
+  for (int life = 0; life < 3; ++life) {
+    s.now = s.now + hours(1);
+    s.restart({.records = before});
+    s.tick();
+    s.connect();
+    s.step(ExecutorExited{
+        .framework = kBatch, .executor = ExecutorId("t1"), .run = 1, .had_process = true});
+    const auto parts = s.told_master<proto::RegisterTasks>();
+    ASSERT_EQ(parts.size(), 1u);
+    const uint64_t number = parts[0].tasks.at(0).unacknowledged.back().sequence;
+    EXPECT_GT(number, last + 1);
+    last = number;
+  }
+}
+
 // A log that was cut after a complete record looks intact (found by the simulator: checkpoint_cut
 // with liars, seed 11978).
 TEST(ForgottenNumbers, AnExecutorThatEndedMeanwhileIsToldBehindThem) {
