@@ -17,12 +17,11 @@ namespace proffer::agent {
 void Agent::State::begin(Step& step) {
   begun_ = true;
   if (!ledger_.identity()) {
-    record(
-        proto::AgentIdentity{.agent = options_.name,
-                             .secret = options_.fresh_secret,
-                             .place = options_.place,
-                             .remembered = options_.remembered},
-        step);
+    record(proto::AgentIdentity{.agent = options_.name,
+                                .secret = options_.fresh_secret,
+                                .place = options_.place,
+                                .remembered = options_.remembered},
+           step);
     step.out.sync = true;
   } else if (ledger_.identity()->place != options_.place) {
     proto::AgentIdentity identity = *ledger_.identity();

@@ -178,7 +178,7 @@ Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_
   const bool has_lost_identity = compare_identities(identity_path, kept->identities, checkpoint);
   const bool is_loss_new = checkpoint.remembered != Remembered::kAll;
   checkpoint.remembered = note_loss(snapshot, checkpoint.remembered);
-  Result<void> written = is_loss_new          ? renew(checkpoint)
+  Result<void> written = is_loss_new         ? renew(checkpoint)
                          : has_lost_identity ? append_identity(checkpoint)
                                              : Result<void>();
   if (!written) return std::move(written).error();

@@ -375,8 +375,8 @@ TEST(Recovery, AnEndThatWasNotAcknowledgedIsAwaited) {
     s.is_found("t1");
     proto::ExecutorRun run{.task = TaskId("t1"), .run = 1, .ended = true, .acknowledged = 1};
     if (has_status) {
-      run.status = proto::TaskStatus{
-          .task = TaskId("t1"), .state = TaskState::kRunning, .sequence = 1};
+      run.status =
+          proto::TaskStatus{.task = TaskId("t1"), .state = TaskState::kRunning, .sequence = 1};
     }
     const PeerId peer = s.hello_with("t1", {.run = 1, .tells_runs = true, .runs = {run}});
     s.welcome();

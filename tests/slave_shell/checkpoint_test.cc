@@ -117,11 +117,11 @@ TEST_F(OpenCheckpoint, NotesALossUntilTheCoreHasActedOnIt) {
       const Result<Checkpoint> before = open(3);
       std::vector<std::string> records = {proto::encode_record(identity())};
       if (is_identity_lost) records.clear();
-      records.push_back(proto::encode_record(proto::ExecutorRecord{
-          .framework = FrameworkId("f"),
-          .executor = ExecutorId("e3"),
-          .token = Secret(std::string(32, '7')),
-          .run = 3}));
+      records.push_back(
+          proto::encode_record(proto::ExecutorRecord{.framework = FrameworkId("f"),
+                                                     .executor = ExecutorId("e3"),
+                                                     .token = Secret(std::string(32, '7')),
+                                                     .run = 3}));
       records.push_back(records.back());
       ASSERT_TRUE(before->log->rewrite(records));
       ASSERT_TRUE(keep_identity(*before->identity, {proto::encode_record(identity())}));
