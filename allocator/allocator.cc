@@ -196,6 +196,14 @@ std::vector<LeafStatus> Allocator::leaves() const {
   return fair::leaf_statuses(*cluster_, *waiting_);
 }
 
+std::vector<FrameworkLag> Allocator::framework_lags(Time now) const {
+  return fair::framework_lags(*cluster_, now);
+}
+
+std::map<RoleName, LagStatus> Allocator::role_lags(Time now) const {
+  return fair::role_lags(*cluster_, now);
+}
+
 std::vector<AskStatus> Allocator::asks(const FrameworkId& id) const {
   return fair::ask_statuses(*cluster_, *waiting_, id);
 }

@@ -19,6 +19,7 @@
 //   rules/     what fits, what is denied, what roles are entitled to; no state of their own
 //   cluster/   agents, roles, frameworks, offers, tasks: events in, books kept
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -130,6 +131,12 @@ class Allocator {
   ResourceVector total() const;  // of the cluster
   std::vector<RoleStatus> roles() const;
   std::vector<LeafStatus> leaves() const;
+  // How far frameworks and their asks are behind their entitlements; O(asks). It says what the last
+  // decision saw, until `now`: events since then change nothing before the next one.
+  std::vector<FrameworkLag> framework_lags(Time now) const;
+  // Of a role the greatest of the leaves in it and below it; O(leaves * depth). `most` counts also
+  // leaves that are no more, as long as the role is there.
+  std::map<RoleName, LagStatus> role_lags(Time now) const;
   // The asks of this framework, as in its leaves. None if it is not here. O(its asks), and for each
   // that no agent could ever fit O(agents).
   std::vector<AskStatus> asks(const FrameworkId& framework) const;

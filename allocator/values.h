@@ -3,6 +3,7 @@
 // What goes into the allocator and comes out of it, as values.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -180,6 +181,20 @@ struct RoleStatus {
   ResourceVector entitlement = {};
   ResourceVector borrowed = {};  // use above the entitlement
   bool guarantee_met = true;     // or not wanted
+};
+
+// How far it is behind its entitlement (cluster/lag.h says in what).
+struct LagStatus {
+  Duration now = {};
+  Duration most = {};  // the greatest until now
+  bool operator==(const LagStatus&) const = default;
+};
+
+struct FrameworkLag {
+  FrameworkId framework = {};
+  LagStatus lag = {};                         // the greatest of its leaves
+  std::map<RoleName, LagStatus> leaves = {};  // by the role in which each is
+  std::map<AskName, LagStatus> asks = {};     // one without a name: what its answers imply
 };
 
 // A task that was told to end and has not: it counts as gone where something is taken back.

@@ -178,7 +178,9 @@ std::string node_text(const NodeStanding& node) {
                           percent(node.place_share_millionths), ": ", amounts_or_nothing(node.use),
                           " used, entitled to ", amounts_or_nothing(node.entitlement));
   if (!node.borrowed.is_zero()) said += text(", borrowed ", to_text(node.borrowed));
-  return said + (node.wants ? ", wants more" : "");
+  if (node.wants) said += ", wants more";
+  if (node.lag >= seconds(1)) said += text(", lag ", age(node.lag));
+  return said;
 }
 
 void add_held(const proto::ExplainedRole& all, std::vector<std::string>& lines) {
@@ -187,6 +189,7 @@ void add_held(const proto::ExplainedRole& all, std::vector<std::string>& lines) 
     std::string said = text(held.asks, held.asks == 1 ? " ask for " : " asks for ", held.tasks,
                             held.tasks == 1 ? " task: " : " tasks: ", to_text(held));
     if (held.until) said += text(", within ", age(*held.until - all.now));
+    if (held.lag >= seconds(1)) said += text("; lag ", age(held.lag));
     lines.push_back(
         line(head, text(said, " [", held.framework.str(), " ", quoted(held.ask.str()), "]")));
     head.clear();
@@ -250,6 +253,8 @@ std::vector<std::string> explain_lines(const proto::ExplainedRole& all) {
                          " allocated, ", amounts_or_nothing(fair.offered), " offered")));
   lines.push_back(line("entitled", text("to ", amounts_or_nothing(fair.entitlement), "; borrowed ",
                                         amounts_or_nothing(fair.borrowed))));
+  lines.push_back(line("lag", text(age(fair.lag), " behind its entitlement; at most ",
+                                   age(fair.lag_most), " until now")));
   if (fair.place == 0) {
     lines.push_back(
         line("place", text("it wants nothing now; ", fair.with_demand, " of its siblings ",

@@ -49,14 +49,15 @@ Table role_tree(const std::vector<proto::RoleRow>& rows) {
       tree.try_emplace(parts_of(at), nullptr);
     }
   }
-  Table table({"ROLE", "WEIGHT", "GUARANTEE", "LIMIT", "USE", "ENTITLED", "BORROWED", "SHARE"});
+  Table table(
+      {"ROLE", "WEIGHT", "GUARANTEE", "LIMIT", "USE", "ENTITLED", "BORROWED", "SHARE", "LAG"});
   static const proto::RoleRow kNothing;
   for (const auto& [parts, found] : tree) {
     const proto::RoleRow& row = found == nullptr ? kNothing : *found;
     table.row({std::string(2 * (parts.size() - 1), ' ') + parts.back(), print_milli(row.weight),
                guarantee_of(row), or_dash(to_text(row.limit)), or_dash(to_text(row.allocated)),
                or_dash(to_text(row.entitlement)), or_dash(to_text(row.borrowed)),
-               percent(row.dominant_share_millionths)});
+               percent(row.dominant_share_millionths), age(row.lag)});
   }
   return table;
 }

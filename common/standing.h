@@ -42,6 +42,7 @@ struct HeldAsks {
   std::optional<ResourceKind> kind = {};  // the kind that is short
   int64_t asks = 0;
   int64_t tasks = 0;           // the tasks that they want
+  Duration lag = {};           // the greatest of these asks (docs/concepts/fairness.md)
   FrameworkId framework = {};  // one of these asks
   AskName ask = {};
   int64_t wanted = 0;  // that it wants at once, of the kind, in milli-units
@@ -64,6 +65,7 @@ struct NodeStanding {
   ResourceVector entitlement = {};
   ResourceVector borrowed = {};
   int64_t place_share_millionths = 0;  // its share in the comparison with its siblings
+  Duration lag = {};                   // of a role: the greatest of the frameworks in it and below
   bool operator==(const NodeStanding&) const = default;
 };
 
@@ -95,6 +97,8 @@ struct RoleExplanation {
   ResourceKind dominant_kind = ResourceKind::kCpus;
   int64_t share_millionths = 0;              // dominant, unweighted
   int64_t place_share_millionths = 0;        // weighted; compared with its siblings
+  Duration lag = {};                         // the greatest of the frameworks in it and below it
+  Duration lag_most = {};                    // the greatest until now
   int64_t place = 0;                         // rank among siblings with demand; 0: no demand
   int64_t with_demand = 0;                   // nodes with demand: it and its siblings
   std::vector<NodeStanding> before = {};     // some siblings with demand and a smaller share

@@ -34,6 +34,8 @@ struct SimulateReport {
     int64_t dominant_share = 0;
     ResourceVector allocated = {};
     bool guarantee_met = true;
+    Duration lag = {};       // the greatest of the frameworks in it and below it
+    Duration lag_most = {};  // the greatest until then
     bool operator==(const Role&) const = default;
   };
   struct Framework {
@@ -46,6 +48,8 @@ struct SimulateReport {
     int64_t preempted = 0;
     ResourceVector allocated = {};
     int64_t dominant_share = 0;
+    Duration lag = {};
+    Duration lag_most = {};  // the greatest until then
     Duration wait_p50 = {};
     Duration wait_p99 = {};
     Duration wait_max = {};

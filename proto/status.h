@@ -60,6 +60,7 @@ struct AskRow {
   int64_t offered = 0;
   bool could_ever_fit = true;
   AgentId claimed = {};  // the agent of its claim; empty: none
+  Duration lag = {};     // how far it is behind its entitlement (docs/concepts/fairness.md)
   bool operator==(const AskRow&) const = default;
 };
 
@@ -73,7 +74,9 @@ struct FrameworkRow {
   ResourceVector allocated = {};
   ResourceVector offered = {};
   int64_t dominant_share_millionths = 0;
-  int64_t tasks = 0;  // tasks that are not terminal
+  Duration lag = {};       // the greatest of its leaves (docs/concepts/fairness.md)
+  Duration lag_most = {};  // the greatest until now
+  int64_t tasks = 0;       // tasks that are not terminal
   bool suppressed = false;
   Duration failover_timeout = {};
   std::vector<AskRow> asks = {};
@@ -93,6 +96,8 @@ struct RoleRow {
   ResourceVector borrowed = {};         // use above the entitlement
   bool guarantee_met = true;            // met, or not wanted
   int64_t place_share_millionths = 0;   // its share in the comparison with its siblings
+  Duration lag = {};                    // the greatest of the frameworks in it and below it
+  Duration lag_most = {};               // the greatest until now
   int64_t frameworks = 0;               // frameworks directly in the role
   std::vector<std::string> users = {};  // the users that may start frameworks in it; none: all
   bool operator==(const RoleRow&) const = default;

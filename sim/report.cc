@@ -34,10 +34,17 @@ int64_t dominant_thousandths(const ResourceVector& used, const ResourceVector& t
   return most;
 }
 
+template <class Key>
+Duration found_in(const std::map<Key, Duration>& lags, const Key& key) {
+  const auto at = lags.find(key);
+  return at == lags.end() ? Duration() : at->second;
+}
+
 void add_frameworks(const ScenarioCluster& cluster, Report::Picture& picture) {
-  std::map<std::string, ResourceVector> allocated;
-  for (const proto::FrameworkRow& row : cluster.master.core().frameworks()) {
-    allocated[row.name] = row.allocated;
+  std::map<std::string, proto::FrameworkRow> rows;
+  for (proto::FrameworkRow& row : cluster.master.core().frameworks()) {
+    const std::string name = row.name;
+    rows[name] = std::move(row);
   }
   for (uint32_t i = 0; i < cluster.tenants.size(); ++i) {
     const ScenarioFramework& described = cluster.scenario.frameworks[i];
@@ -51,7 +58,10 @@ void add_frameworks(const ScenarioCluster& cluster, Report::Picture& picture) {
                  .failed = counts.failed,
                  .lost = counts.lost,
                  .preempted = counts.preempted,
-                 .allocated = allocated[described.name],
+                 .allocated = rows[described.name].allocated,
+                 .lag = rows[described.name].lag,
+                 .lag_most = std::max(rows[described.name].lag_most,
+                                      found_in(cluster.lags.frameworks, described.name)),
                  .wait_p50 = percentile(waits, 50),
                  .wait_p99 = percentile(waits, 99),
                  .wait_max = percentile(waits, 100)};
@@ -81,6 +91,8 @@ void add_roles(const ScenarioCluster& cluster, Report::Picture& picture) {
     role.allocated = row.allocated;
     role.dominant_share = dominant_thousandths(row.allocated, picture.cluster.total);
     role.guarantee_met = row.guarantee_met;
+    role.lag = row.lag;
+    role.lag_most = std::max(row.lag_most, found_in(cluster.lags.roles, name));
   }
 }
 
@@ -135,6 +147,15 @@ void add_waiting(const ScenarioCluster& cluster, Report::Picture& picture) {
 }
 
 }  // namespace
+
+void LagsOfGone::note(const master::Master& master) {
+  for (const proto::FrameworkRow& row : master.frameworks()) {
+    frameworks[row.name] = std::max(frameworks[row.name], row.lag_most);
+  }
+  for (const proto::RoleRow& row : master.roles()) {
+    roles[row.role] = std::max(roles[row.role], row.lag_most);
+  }
+}
 
 Duration percentile(std::vector<Duration> values, int percent) {
   if (values.empty()) return {};

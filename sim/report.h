@@ -3,6 +3,7 @@
 // The report of a simulated scenario: made from the master's state and the true state, and written
 // as tables for people.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,14 @@
 
 namespace proffer::sim {
 
+// The greatest lags of frameworks that are about to leave, and of all roles then.
+struct LagsOfGone {
+  std::map<std::string, Duration> frameworks = {};
+  std::map<RoleName, Duration> roles = {};
+  // Also with the lags that the master knows now.
+  void note(const master::Master& master);
+};
+
 // The parts of a running scenario.
 struct ScenarioCluster {
   const Scenario& scenario;
@@ -22,6 +31,7 @@ struct ScenarioCluster {
   const TaskBook& book;
   const std::vector<std::unique_ptr<Machine>>& machines;
   const std::vector<std::unique_ptr<Tenant>>& tenants;
+  const LagsOfGone& lags;
 };
 
 // The present state. O(all).

@@ -169,7 +169,10 @@ void ScenarioRun::plan() {
     world_.at(framework.joins == Duration() ? world_.now() : at(framework.joins) - before,
               [tenant] { tenant->join(); });
     if (framework.leaves) {
-      world_.at(at(*framework.leaves) - scenario_.network.delay, [tenant] { tenant->leave(); });
+      world_.at(at(*framework.leaves) - scenario_.network.delay, [this, tenant] {
+        lags_.note(master_->core());
+        tenant->leave();
+      });
     }
   }
   size_t next = 0;
@@ -222,7 +225,7 @@ bool ScenarioRun::is_over() const { return book_.open() == 0; }
 
 proto::SimulateReport ScenarioRun::run() {
   proto::SimulateReport report{.seed = scenario_.seed};
-  const ScenarioCluster cluster{scenario_, *master_, book_, machines_, tenants_};
+  const ScenarioCluster cluster{scenario_, *master_, book_, machines_, tenants_, lags_};
   for (const Duration when : scenario_.report_at) {
     world_.run_until(at(when), {});
     if (!world_.violations().empty()) break;

@@ -17,6 +17,7 @@
 #include "sim/machine.h"
 #include "sim/master_node.h"
 #include "sim/network.h"
+#include "sim/report.h"
 #include "sim/scenario.h"
 #include "sim/task_book.h"
 #include "sim/tenant.h"
@@ -97,6 +98,7 @@ class ScenarioRun {
   std::unique_ptr<MasterNode> master_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Tenant>> tenants_;
+  LagsOfGone lags_;
 };
 
 }  // namespace proffer::sim

@@ -174,6 +174,7 @@ void Cluster::note_answer(AskEntry& ask, int64_t offered, int64_t launched) {
   const bool is_refused = ask.refusals == kRefusals;
   if (is_refused == ask.is_refused) return;
   ask.is_refused = is_refused;
+  note_lag_due(ask);
   entitlements_old = true;
   update_demand(*ask.leaf, true);
 }

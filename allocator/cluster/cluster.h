@@ -137,7 +137,7 @@ class Cluster {
   void catch_up();
   // How long tasks ran that have ended.
   void note_runs(Time now);
-  void remove_doubtful();
+  void remove_doubtful(Time now);
 
   // --- filters ----------------------------------------------------------------------------------
   // The newest counts. What is set aside there for the framework is the caller's to give up.
@@ -259,6 +259,13 @@ class Cluster {
   std::vector<Vacated> vacated;
   // Asks whose count of placed tasks has changed since the gate looked; each is marked so.
   std::vector<AskEntry*> recounted;
+  // Whose standing to its entitlement may be another than its lag knows (rules/lags.h); each is
+  // marked so.
+  std::vector<AskEntry*> asks_with_lag_due;
+  std::vector<Leaf*> leaves_with_lag_due;
+  void note_lag_due(AskEntry& ask);
+  void note_lag_due(Leaf& leaf);
+  void clear_lags_due();
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape;
   bool some_inflexible = false;  // an ask that not every agent is for is declared
@@ -278,7 +285,8 @@ class Cluster {
 
   // --- remembered of rules ----------------------------------------------------------------------
   mutable bool entitlements_known = false;
-  bool entitlements_old = false;  // an ask wants so many more or fewer that others have others
+  bool entitlements_old = false;       // an ask wants so many more or fewer that others have others
+  mutable bool entitled_anew = false;  // find_entitled_tasks() has run since note_lags()
 
  private:
   // Of those that end at one instant the order does not matter.
@@ -310,7 +318,7 @@ class Cluster {
   // The leaf of the framework in the role, which must be within its own; it is made if need be.
   Leaf& leaf_in(Framework& of, const RoleName& role);
   std::unique_ptr<AskEntry> make_ask(Framework& of, const Ask& ask);
-  void remove_leaf(Leaf& leaf);
+  void remove_leaf(Leaf& leaf, Time now);
   // It may be needed no more: looked at before the next decision.
   void doubt(const Leaf& leaf);
   // Changes what the leaf and the roles above it hold or are offered, and their places.
@@ -334,6 +342,7 @@ class Cluster {
 
   // Some more tasks of the ask, or fewer, are on the agent.
   void note_recounted(AskEntry& ask);
+  void note_lags_due(const Framework& framework);
   void recount_implied(const Leaf& leaf);
   void count_tasks(AskEntry& ask, const Agent& on, int64_t count);
   void count_together(AskEntry& ask, const Agent& on, int64_t count);

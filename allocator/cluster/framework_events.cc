@@ -22,6 +22,7 @@ void Cluster::add_framework(const FrameworkId& id, const RoleName& role, OfferMo
     if (open_frameworks++ == 0) free_agents.begin_freest_first();
   }
   update_demand(*f.own, true);
+  note_lag_due(*f.own);
 }
 
 Leaf& Cluster::leaf_in(Framework& f, const RoleName& role) {
@@ -38,8 +39,14 @@ Leaf& Cluster::leaf_in(Framework& f, const RoleName& role) {
   return l;
 }
 
-void Cluster::remove_leaf(Leaf& l) {
+void Cluster::remove_leaf(Leaf& l, Time now) {
   const LeafId id{l.framework, l.role->name};
+  const Duration lag = l.lag.most_at(now);
+  l.owner->lag_of_ended = std::max(l.owner->lag_of_ended, lag);
+  for (Role* role = l.role; role != nullptr; role = role->parent) {
+    role->lag_of_ended = std::max(role->lag_of_ended, lag);
+  }
+  if (l.is_lag_due) std::erase(leaves_with_lag_due, &l);
   held_back.erase(&l);
   if (l.stopped != 0) stopped[l.stopped].erase(&l);
   l.owner->leaves.erase(id.role);
@@ -51,10 +58,10 @@ void Cluster::doubt(const Leaf& l) {
   if (&l != l.owner->own) doubtful_.push_back({l.framework, l.role->name});
 }
 
-void Cluster::remove_doubtful() {
+void Cluster::remove_doubtful(Time now) {
   for (const LeafId& id : doubtful_) {
     const auto at = leaves.find(id);
-    if (at != leaves.end() && !at->second->is_needed()) remove_leaf(*at->second);
+    if (at != leaves.end() && !at->second->is_needed()) remove_leaf(*at->second, now);
   }
   doubtful_.clear();
 }
@@ -63,6 +70,7 @@ void Cluster::set_framework_active(Framework& f, bool active) {
   mark_dirty();
   ++asks_version;
   f.active = active;
+  note_lags_due(f);
   for (const auto& [role, l] : f.leaves) {
     if (!active) rescind_all(offers_of(*l), RescindReason::kFrameworkLost);
     for (AskEntry* ask : l->order) ask->tried_at = 0;
@@ -108,7 +116,7 @@ void Cluster::remove_framework(const FrameworkId& id) {
   while (!f.leaves.empty()) {
     Leaf& l = *f.leaves.begin()->second;
     change_use(l, ResourceVector() - l.allocated, {});
-    remove_leaf(l);
+    remove_leaf(l, decided_at);
   }
   frameworks.erase(id);
 }
@@ -196,6 +204,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
     ++asks_version;
     recount_groups(f);
   }
+  note_lags_due(f);
   for (const auto& [name, ask] : f.asks) {
     if (ask->changes_entitlements()) entitlements_old = true;
   }
@@ -216,6 +225,10 @@ void Cluster::forget_ask(const AskEntry& ask) {
   CHECK(ask.set_aside.empty()) << ask.ask.name.str();
   free_slots_.push_back(ask.slot);
   if (ask.is_recounted) std::erase(recounted, &ask);
+  if (ask.is_lag_due) std::erase(asks_with_lag_due, &ask);
+  if (!ask.lag.waits()) return;
+  --ask.leaf->waiting_asks;
+  note_lag_due(*ask.leaf);
 }
 
 std::unique_ptr<AskEntry> Cluster::make_ask(Framework& f, const Ask& ask) {
@@ -244,6 +257,7 @@ void Cluster::suppress(Framework& f) {
   mark_dirty();
   ++asks_version;
   f.suppressed = true;
+  note_lags_due(f);
   for (const auto& [role, l] : f.leaves) update_demand(*l, false);
 }
 
@@ -251,6 +265,7 @@ void Cluster::revive(Framework& f) {
   mark_dirty();
   ++asks_version;
   f.suppressed = false;
+  note_lags_due(f);
   clear_filters(f);
   for (const auto& [name, ask] : f.asks) ask->tried_at = 0;
   for (const auto& [role, l] : f.leaves) {
@@ -264,6 +279,7 @@ void Cluster::pause(Framework& f, bool paused) {
   mark_dirty();
   ++asks_version;
   f.paused = paused;
+  note_lags_due(f);
   for (const auto& [name, ask] : f.asks) ask->tried_at = 0;
   for (const auto& [role, l] : f.leaves) {
     l->tried_at = 0;
@@ -275,6 +291,7 @@ void Cluster::pause(AskEntry& ask, bool paused) {
   if (ask.paused == paused) return;
   mark_dirty();
   ask.paused = paused;
+  note_lag_due(ask);
   ask.tried_at = 0;
   if (ask.changes_entitlements()) entitlements_old = true;
   update_demand(*ask.leaf, !paused);

@@ -104,6 +104,7 @@ void Cluster::imply(Leaf& l, const Implied& implied) {
   entitlements_old = true;
   least_shape_dirty_ = true;
   recount_implied(l);
+  note_lag_due(ask);
   update_demand(l, true);
 }
 

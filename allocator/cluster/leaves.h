@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allocator/cluster/agents.h"
+#include "allocator/cluster/lag.h"
 #include "allocator/cluster/role_tree.h"
 #include "allocator/cluster/wishes.h"
 #include "common/constraint_matcher.h"
@@ -41,6 +42,7 @@ struct AskEntry {
   int64_t entitled = 0;
   int64_t wanted_then = -1;
   bool is_recounted = false;  // Cluster::recounted has it
+  bool is_lag_due = false;    // Cluster::asks_with_lag_due has it
   bool is_owed = false;       // a task, as the gate found last (waiting/gate.h)
   // Which grant was its last; the longest ago goes first within a priority.
   uint64_t granted_at = 0;
@@ -71,6 +73,8 @@ struct AskEntry {
   // So were many of its offers: it counts in no entitlement until one of its
   // tasks is launched, and is offered one task at a time.
   bool is_refused = false;
+
+  Lag lag = {};
 
   // The agents that are set aside for it: those by notice, by id, then the others in the order of
   // their claim. Room below limits: Role::headroom.
@@ -165,6 +169,7 @@ struct Framework {
     return agent.slot < declines.size() ? declines[agent.slot].filtered : Filtered::kNo;
   }
   std::optional<Filter> filter_on(const AgentState& agent) const;
+  Duration lag_of_ended = {};             // the greatest of its leaves that are no more
   Leaf* own = nullptr;                    // in its own role; there as long as the framework is
   std::map<RoleName, Leaf*> leaves = {};  // all, so its own is the first
 };
@@ -214,7 +219,15 @@ struct Leaf : Node {
   // them is of no use.
   size_t stopped = 0;
 
-  bool wants = false;  // kept by RoleTree
+  bool wants = false;       // kept by RoleTree
+  bool is_lag_due = false;  // Cluster::leaves_with_lag_due has it
+
+  // The entitlement of the gate (rules/entitled_tasks.h), and its dominant kind; and how it stands
+  // to that (rules/lags.h).
+  ResourceVector entitled = {};
+  ResourceKind entitled_kind = ResourceKind::kCpus;
+  int64_t waiting_asks = 0;  // asks whose lag says that they wait
+  Lag lag = {};
 
   bool wants_offers() const;
   // The implied ask, if it wants something.

@@ -198,6 +198,7 @@ void Cluster::change_use(Leaf& l, const ResourceVector& allocated, const Resourc
     return;
   }
   tree.change_use(l, allocated, offered);
+  note_lag_due(l);
   if (l.mode == OfferMode::kOpen) recount_implied(l);
 }
 

@@ -20,6 +20,7 @@
 #include "common/resources.h"
 #include "common/roles.h"
 #include "common/share.h"
+#include "common/time.h"
 
 namespace proffer::fair {
 
@@ -105,6 +106,7 @@ struct Role : Node {
   bool is_relieved = false;  // its use has fallen below `use_when_denied`; kept by RoleTree
   // Asks for which room is kept below the limit, earliest first; see waiting/headroom.h.
   std::vector<AskEntry*> headroom = {};
+  Duration lag_of_ended = {};  // the greatest of leaves, in it or below it, that are no more
 
   bool has_limit() const { return !settings.limit.empty(); }
   bool has_guarantee() const { return !settings.guarantee.empty(); }

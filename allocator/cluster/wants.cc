@@ -47,6 +47,7 @@ std::vector<AskEntry*> Cluster::fire_alarms(Time now) {
     if (ask.expires && *ask.expires <= now) {
       if (!ask.expired) expired.push_back(&ask);
       ask.expired = true;
+      note_lag_due(ask);
     }
     ask.tried_at = 0;  // It may go anywhere now.
     set_alarm(ask, now);
@@ -80,6 +81,30 @@ int64_t Cluster::count_running(const AskEntry& ask) const {
 void Cluster::note_recounted(AskEntry& ask) {
   if (!ask.is_recounted) recounted.push_back(&ask);
   ask.is_recounted = true;
+  note_lag_due(ask);
+}
+
+void Cluster::note_lag_due(AskEntry& ask) {
+  if (!ask.is_lag_due) asks_with_lag_due.push_back(&ask);
+  ask.is_lag_due = true;
+}
+
+void Cluster::note_lag_due(Leaf& l) {
+  if (!l.is_lag_due) leaves_with_lag_due.push_back(&l);
+  l.is_lag_due = true;
+}
+
+// What it wants may be otherwise.
+void Cluster::note_lags_due(const Framework& f) {
+  for (const auto& [name, ask] : f.asks) note_lag_due(*ask);
+  for (const auto& [role, l] : f.leaves) note_lag_due(*l);
+}
+
+void Cluster::clear_lags_due() {
+  for (AskEntry* ask : asks_with_lag_due) ask->is_lag_due = false;
+  for (Leaf* l : leaves_with_lag_due) l->is_lag_due = false;
+  asks_with_lag_due.clear();
+  leaves_with_lag_due.clear();
 }
 
 void Cluster::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "allocator/explain/explainer.h"
+#include "allocator/explain/status.h"
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/rules/placement.h"
@@ -16,14 +17,16 @@ namespace {
 // Plans of what would have to end are made for so many asks of a role at most.
 constexpr int kOutlooksMax = 16;
 
-NodeStanding standing_of(const Node& node) {
+NodeStanding standing_of(const Node& node, Time now) {
   return {.name = *node.label,
           .is_framework = node.is_leaf,
           .wants = node.wanting > 0,
           .use = node.use(),
           .entitlement = node.entitlement,
           .borrowed = borrowed(node),
-          .place_share_millionths = node.share.millionths()};
+          .place_share_millionths = node.share.millionths(),
+          .lag = node.is_leaf ? static_cast<const Leaf&>(node).lag.at(now)
+                              : lag_of(static_cast<const Role&>(node), now).now};
 }
 
 std::string words_of(const ReclaimOutlook& outlook) {
@@ -78,6 +81,7 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
   know_entitlements(cluster_);
   const ResourceVector total = cluster_.total_now();
   const ResourceVector use = role->use();
+  const LagStatus lag = lag_of(*role, now_);
   RoleExplanation found{.role = name,
                         .settings = role->settings,
                         .total = total,
@@ -88,6 +92,8 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
                         .dominant_kind = dominant_kind(use, total),
                         .share_millionths = dominant_share(use, total).millionths(),
                         .place_share_millionths = role->share.millionths(),
+                        .lag = lag.now,
+                        .lag_most = lag.most,
                         .guarantee_met = is_guarantee_met(cluster_, *role),
                         .headroom = unmet_guarantee(cluster_, *role),
                         .headroom_is_held = cluster_.options.reclaim == ReclaimMode::kOff};
@@ -97,7 +103,7 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
     if (sibling == role) {
       found.place = found.with_demand;
     } else if (found.before.size() < kNamesExplainedMax) {
-      found.before.push_back(standing_of(*sibling));
+      found.before.push_back(standing_of(*sibling, now_));
     }
   }
   if (found.place == 0) found.before.clear();
@@ -114,7 +120,8 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
 void Explainer::explain_children(const Role& role, RoleExplanation& found) const {
   const auto add = [&](const Node& child) {
     ++found.children_all;
-    if (found.children.size() < kNodesExplainedMax) found.children.push_back(standing_of(child));
+    if (found.children.size() < kNodesExplainedMax)
+      found.children.push_back(standing_of(child, now_));
   };
   const NodeSet& first = cluster_.demanding.nodes(role);
   for (const Node* child : first) add(*child);
@@ -151,6 +158,7 @@ void Explainer::explain_held(const Role& role, RoleExplanation& found) const {
       if (is_new) continue;
       at->second.asks += one.asks;
       at->second.tasks += one.tasks;
+      at->second.lag = std::max(at->second.lag, one.lag);
       if (at->second.rivals.empty()) at->second.rivals = one.rivals;
       if (one.until) at->second.until = std::max(at->second.until.value_or(*one.until), *one.until);
     }
@@ -163,7 +171,11 @@ void Explainer::explain_held(const Role& role, RoleExplanation& found) const {
 
 HeldAsks Explainer::held_by(const AskEntry& ask, int& outlooks) const {
   const Leaf& l = *ask.leaf;
-  HeldAsks held{.asks = 1, .tasks = ask.unmet(), .framework = l.framework, .ask = ask.ask.name};
+  HeldAsks held{.asks = 1,
+                .tasks = ask.unmet(),
+                .lag = ask.lag.at(now_),
+                .framework = l.framework,
+                .ask = ask.ask.name};
   if (!l.wants_offers()) {
     held.why = RoleHindrance::kNoOffers;
     return held;
@@ -233,7 +245,7 @@ void Explainer::explain_borrowers(const Role& role, RoleExplanation& found) cons
         std::any_of(other->roles.begin(), other->roles.end(),
                     [](const auto& child) { return is_above_entitlement(*child.second); });
     if (has_lower || !is_above_entitlement(*other)) continue;
-    found.borrowers.push_back(standing_of(*other));
+    found.borrowers.push_back(standing_of(*other, now_));
   }
   std::stable_sort(found.borrowers.begin(), found.borrowers.end(),
                    [&](const NodeStanding& a, const NodeStanding& b) {

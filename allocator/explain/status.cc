@@ -39,6 +39,15 @@ void add_statuses(const Cluster& cluster, const Waiting& waiting, const Leaf& l,
   }
 }
 
+LagStatus status_of(const Lag& lag, Time now) {
+  return {.now = lag.at(now), .most = lag.most_at(now)};
+}
+
+void raise(LagStatus& lag, const LagStatus& other) {
+  lag.now = std::max(lag.now, other.now);
+  lag.most = std::max(lag.most, other.most);
+}
+
 }  // namespace
 
 std::optional<AgentId> claimed_for(const Waiting& waiting, const AskEntry& ask) {
@@ -82,6 +91,38 @@ std::vector<LeafStatus> leaf_statuses(const Cluster& cluster, const Waiting& wai
     all.push_back(std::move(status));
   }
   return all;
+}
+
+std::vector<FrameworkLag> framework_lags(const Cluster& cluster, Time now) {
+  std::vector<FrameworkLag> all;
+  for (const auto& [id, f] : cluster.frameworks) {
+    FrameworkLag one{.framework = id, .lag = {.most = f->lag_of_ended}};
+    for (const auto& [role, l] : f->leaves) {
+      one.leaves[role] = status_of(l->lag, now);
+      raise(one.lag, one.leaves[role]);
+    }
+    for (const auto& [name, ask] : f->asks) one.asks[name] = status_of(ask->lag, now);
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::map<RoleName, LagStatus> role_lags(const Cluster& cluster, Time now) {
+  std::map<RoleName, LagStatus> all;
+  for (const auto& [name, r] : cluster.tree.roles()) all[name].most = r->lag_of_ended;
+  for (const auto& [id, l] : cluster.leaves) {
+    const LagStatus lag = status_of(l->lag, now);
+    for (const Role* role = l->role; role->parent != nullptr; role = role->parent) {
+      raise(all[role->name], lag);
+    }
+  }
+  return all;
+}
+
+LagStatus lag_of(const Role& role, Time now) {
+  LagStatus lag{.most = role.lag_of_ended};
+  for_each_leaf(role, [&](const Leaf& l) { raise(lag, status_of(l.lag, now)); });
+  return lag;
 }
 
 std::vector<AskStatus> ask_statuses(const Cluster& cluster, const Waiting& waiting,

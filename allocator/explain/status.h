@@ -3,6 +3,7 @@
 // Pictures of the allocator for people and metrics, as in allocator.h. Computed from the books, not
 // from the shares of the last decision, so they are right between decisions too.
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace proffer::fair {
 
 std::vector<RoleStatus> role_statuses(const Cluster& cluster);
 std::vector<LeafStatus> leaf_statuses(const Cluster& cluster, const Waiting& waiting);
+std::vector<FrameworkLag> framework_lags(const Cluster& cluster, Time now);
+std::map<RoleName, LagStatus> role_lags(const Cluster& cluster, Time now);
+// The greatest of the leaves in the role and below it.
+LagStatus lag_of(const Role& role, Time now);
 std::vector<AskStatus> ask_statuses(const Cluster& cluster, const Waiting& waiting,
                                     const FrameworkId& framework);
 std::vector<AgentUse> agent_uses(const Cluster& cluster);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "allocator/rules/lags.h"
+
 namespace proffer::fair {
 
 Decision Round::decide() {
@@ -35,6 +37,7 @@ Decision Round::decide() {
   decision.revokes = std::exchange(cluster_.revokes, {});
   decision.grants = make_offers();
   waiting_.gate.close(now_);
+  note_lags(cluster_, now_);
   cluster_.free_agents.clear_fresh();
   cluster_.clear_grown();
   cluster_.vacated.clear();
@@ -53,7 +56,7 @@ void Round::let_time_pass() {
   waiting_.claims.review(now_);
   waiting_.headroom.review(now_);
   waiting_.reclaims.end_idle(now_);
-  cluster_.remove_doubtful();
+  cluster_.remove_doubtful(now_);
   cluster_.wake_denied();
 }
 

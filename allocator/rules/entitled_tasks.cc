@@ -14,6 +14,7 @@ struct Table {
   std::vector<FluidNode> nodes = {};
   // Where to write the answers, for each ask of each node; nullptr for an open framework.
   std::vector<std::vector<int64_t*>> answers = {};
+  std::vector<Leaf*> leaves = {};  // of each node; nullptr: a role
   bool some_ask = false;
 };
 
@@ -37,6 +38,7 @@ void add_leaf(const Cluster& cluster, Leaf& l, const ResourceVector& total, int3
               Table& table) {
   FluidNode node{.parent = parent};
   std::vector<int64_t*> answers;
+  l.entitled = {};
   ResourceVector without_ask = l.use();
   for (AskEntry* ask : l.order) without_ask -= ask->ask.shape * ask->placed;
   without_ask = without_ask.max(ResourceVector());
@@ -58,6 +60,7 @@ void add_leaf(const Cluster& cluster, Leaf& l, const ResourceVector& total, int3
   if (node.asks.empty()) return;
   table.nodes.push_back(std::move(node));
   table.answers.push_back(std::move(answers));
+  table.leaves.push_back(&l);
 }
 
 void add_role(const Cluster& cluster, const Role& role, const ResourceVector& total, int32_t parent,
@@ -71,18 +74,21 @@ void add_role(const Cluster& cluster, const Role& role, const ResourceVector& to
     node.limit = role.settings.limit;
   }
   table.answers.emplace_back();
+  table.leaves.push_back(nullptr);
   for (const auto& [name, child] : role.roles) add_role(cluster, *child, total, place, table);
   for (const auto& [id, child] : role.leaves) add_leaf(cluster, *child, total, place, table);
   const bool is_empty = parent >= 0 && table.nodes.size() == static_cast<size_t>(place) + 1;
   if (!is_empty) return;
   table.nodes.pop_back();
   table.answers.pop_back();
+  table.leaves.pop_back();
 }
 
-// Whether all demand fits the cluster and all limits: then each ask is entitled to all of its
-// demand, and filling is not needed.
-bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes) {
-  std::vector<ResourceVector> wanted(nodes.size());
+// Whether all demand, by node, fits the cluster and all limits: then each ask is entitled to all of
+// its demand, and filling is not needed.
+bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes,
+              std::vector<ResourceVector>& wanted) {
+  wanted.resize(nodes.size());
   for (size_t i = nodes.size(); i-- > 0;) {
     for (const FluidAsk& ask : nodes[i].asks) {
       for (const ResourceKind kind : kResourceKinds) {
@@ -97,15 +103,31 @@ bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes) 
   return true;
 }
 
+void entitle_leaves(const Table& table, const std::vector<ResourceVector>& nodes,
+                    const ResourceVector& total) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Leaf* const leaf = table.leaves[i];
+    if (leaf == nullptr) continue;
+    leaf->entitled = nodes[i];
+    leaf->entitled_kind = dominant_kind(nodes[i], total);
+  }
+}
+
 }  // namespace
 
 bool find_entitled_tasks(const Cluster& cluster) {
-  if (!cluster.least_shape) return false;  // No ask is declared, so no task is owed.
+  cluster.entitled_anew = true;
+  if (!cluster.least_shape) {  // No ask is declared, so no task is owed.
+    for (const auto& [id, l] : cluster.leaves) l->entitled = {};
+    return false;
+  }
   const ResourceVector total = cluster.usable_total();
   Table table;
   add_role(cluster, cluster.tree.root(), total, -1, table);
   if (!table.some_ask) return false;  // No task is owed.
-  if (all_fits(total, table.nodes)) {
+  std::vector<ResourceVector> wanted;
+  if (all_fits(total, table.nodes, wanted)) {
+    entitle_leaves(table, wanted, total);
     for (size_t i = 0; i < table.answers.size(); ++i) {
       for (size_t j = 0; j < table.answers[i].size(); ++j) {
         int64_t* const answer = table.answers[i][j];
@@ -115,6 +137,7 @@ bool find_entitled_tasks(const Cluster& cluster) {
     return false;
   }
   const FluidShares shares = fill_fluid(total, table.nodes);
+  entitle_leaves(table, shares.nodes, total);
   bool some_lack = false;
   for (size_t i = 0; i < table.answers.size(); ++i) {
     for (size_t j = 0; j < table.answers[i].size(); ++j) {

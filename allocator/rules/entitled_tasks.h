@@ -8,10 +8,10 @@
 
 namespace proffer::fair {
 
-// Sets AskEntry::entitled and wanted_then of all asks. An ask that fits no agent, even if all were
-// empty, is entitled to the tasks that it has. Returns whether some ask is entitled to less than it
-// wants. Costs as much as fill_fluid(); the first look at an ask after a change of the agents costs
-// O(agents) more.
+// Sets AskEntry::entitled and wanted_then of all asks, and Leaf::entitled of all leaves. An ask
+// that fits no agent, even if all were empty, is entitled to the tasks that it has. Returns whether
+// some ask is entitled to less than it wants. Costs as much as fill_fluid(); the first look at an
+// ask after a change of the agents costs O(agents) more.
 bool find_entitled_tasks(const Cluster& cluster);
 
 }  // namespace proffer::fair

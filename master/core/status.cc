@@ -104,6 +104,8 @@ std::vector<proto::AgentRow> Master::State::agent_rows() const {
 std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
   const std::map<FrameworkId, std::vector<LeafStatus>> leaves = leaves_by_framework();
   const ResourceVector total = allocator_.total();
+  std::map<FrameworkId, FrameworkLag> lags;
+  for (FrameworkLag& lag : allocator_.framework_lags(now_)) lags[lag.framework] = std::move(lag);
   std::map<FrameworkId, int64_t> running;
   for (const auto& [key, task] : tasks_.all()) {
     if (!task.ended()) ++running[key.framework];
@@ -121,6 +123,9 @@ std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
     row.mode = framework.record.mode;
     if (const auto found = running.find(id); found != running.end()) row.tasks = found->second;
     row.failover_timeout = framework.record.failover_timeout;
+    FrameworkLag& lag = lags[id];
+    row.lag = lag.lag.now;
+    row.lag_most = lag.lag.most;
     for (const LeafStatus& leaf : leaves.at(id)) {  // One for each role in which it asks.
       row.allocated += leaf.allocated;
       row.offered += leaf.offered;
@@ -133,7 +138,8 @@ std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
              .wanted = ask.wanted,
              .offered = ask.offered,
              .could_ever_fit = ask.could_ever_fit,
-             .claimed = ask.claimed.value_or(AgentId())});
+             .claimed = ask.claimed.value_or(AgentId()),
+             .lag = lag.asks[ask.ask].now});
       }
     }
     row.dominant_share_millionths = dominant_share(row.allocated + row.offered, total).millionths();
@@ -160,6 +166,7 @@ std::vector<proto::RoleRow> Master::State::role_rows() const {
   for (const auto& [name, record] : registry_.roles()) {
     if (!record.users.empty()) all.try_emplace(name, RoleStatus{.role = name});
   }
+  std::map<RoleName, LagStatus> lags = allocator_.role_lags(now_);
   std::vector<proto::RoleRow> rows;
   for (const auto& [name, role] : all) {
     if (name.empty() || name == kGoneRole) continue;
@@ -174,6 +181,8 @@ std::vector<proto::RoleRow> Master::State::role_rows() const {
                     .borrowed = role.borrowed,
                     .guarantee_met = role.guarantee_met,
                     .place_share_millionths = role.place_share,
+                    .lag = lags[name].now,
+                    .lag_most = lags[name].most,
                     .frameworks = frameworks[name]});
     if (const auto set = registry_.roles().find(name); set != registry_.roles().end()) {
       rows.back().users.assign(set->second.users.begin(), set->second.users.end());

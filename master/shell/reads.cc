@@ -54,6 +54,12 @@ Result<Page> page_after(std::vector<Row> rows, std::string_view arguments, KeyOf
   return page_of(std::move(rows), query->limit, false, key_of, encode);
 }
 
+// Lags grow all the time. Lists show them in steps, so that the ETag of a list does not change with
+// each look.
+constexpr Duration kLagStep = seconds(10);
+
+void round_down(Duration& lag) { lag = kLagStep * (lag.nanos() / kLagStep.nanos()); }
+
 }  // namespace
 
 Result<Page> read_status(const ReadContext& from, std::string_view arguments) {
@@ -73,14 +79,25 @@ Result<Page> read_agents(const ReadContext& from, std::string_view arguments) {
 }
 
 Result<Page> read_frameworks(const ReadContext& from, std::string_view arguments) {
+  std::vector<proto::FrameworkRow> rows = from.core.frameworks();
+  for (proto::FrameworkRow& row : rows) {
+    round_down(row.lag);
+    round_down(row.lag_most);
+    for (proto::AskRow& ask : row.asks) round_down(ask.lag);
+  }
   return page_after(
-      from.core.frameworks(), arguments,
+      std::move(rows), arguments,
       [](const proto::FrameworkRow& row) { return row.framework.str(); }, proto::frameworks_json);
 }
 
 Result<Page> read_roles(const ReadContext& from, std::string_view arguments) {
+  std::vector<proto::RoleRow> rows = from.core.roles();
+  for (proto::RoleRow& row : rows) {
+    round_down(row.lag);
+    round_down(row.lag_most);
+  }
   return page_after(
-      from.core.roles(), arguments, [](const proto::RoleRow& row) { return row.role.str(); },
+      std::move(rows), arguments, [](const proto::RoleRow& row) { return row.role.str(); },
       proto::roles_json);
 }
 

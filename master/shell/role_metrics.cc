@@ -121,6 +121,18 @@ void write_roles(const std::vector<proto::RoleRow>& rows, const std::vector<Role
     text.sample_milli(row->dominant_share_millionths / kMillionthsPerMilli,
                       {{"role", row->role.str()}});
   }
+  text.family(MetricType::kGauge, "proffer_role_lag_seconds",
+              "How far the framework of the role, or below it, that is furthest behind its "
+              "entitlement is behind it, in seconds of that entitlement.");
+  for (const proto::RoleRow* row : roles.named) {
+    text.sample_seconds(row->lag, {{"role", row->role.str()}});
+  }
+  if (!roles.others.empty()) {
+    const auto furthest = std::max_element(
+        roles.others.begin(), roles.others.end(),
+        [](const proto::RoleRow* a, const proto::RoleRow* b) { return a->lag < b->lag; });
+    text.sample_seconds((*furthest)->lag, {{"role", kOther}});
+  }
   text.family(
       MetricType::kGauge, "proffer_role_below_guarantee",
       "1: the role wants more and has less than its guarantee; for other: number of such roles.");

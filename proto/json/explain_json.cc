@@ -171,6 +171,7 @@ void fields(F& f, typename F::template Of<NodeStanding>& node) {
   f.value("entitlement", node.entitlement);
   f.value("borrowed", node.borrowed);
   f.whole("place_share_millionths", node.place_share_millionths);
+  f.seconds("lag_s", node.lag);
 }
 
 template <class F>
@@ -180,6 +181,7 @@ void fields(F& f, typename F::template Of<HeldAsks>& held) {
   f.word("kind", parse_resource_kind, held.kind);
   f.whole("asks", held.asks);
   f.whole("tasks", held.tasks);
+  f.seconds("lag_s", held.lag);
   f.text("framework", held.framework);
   f.text("ask", held.ask);
   if (F::kReads || held.kind) {
@@ -239,6 +241,8 @@ void fields(F& f, typename F::template Of<ExplainedRole>& all) {
   f.word("dominant_kind", parse_resource_kind, fair.dominant_kind);
   f.whole("dominant_share_millionths", fair.share_millionths);
   f.whole("place_share_millionths", fair.place_share_millionths);
+  f.seconds("lag_s", fair.lag);
+  f.seconds("lag_max_s", fair.lag_most);
   f.whole("place", fair.place);
   f.whole("with_demand", fair.with_demand);
   f.rows("before", fair.before);

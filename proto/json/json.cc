@@ -50,6 +50,7 @@ void fields(F& f, typename F::template Of<AskRow>& row) {
   f.whole("offered", row.offered);
   f.truth("could_ever_fit", row.could_ever_fit);
   f.text_if_any("claimed", row.claimed);
+  f.seconds("lag_s", row.lag);
 }
 
 template <class F>
@@ -63,6 +64,8 @@ void fields(F& f, typename F::template Of<FrameworkRow>& row) {
   f.value("allocated", row.allocated);
   f.value("offered", row.offered);
   f.whole("dominant_share_millionths", row.dominant_share_millionths);
+  f.seconds("lag_s", row.lag);
+  f.seconds("lag_max_s", row.lag_most);
   f.whole("tasks", row.tasks);
   f.truth("suppressed", row.suppressed);
   f.seconds("failover_timeout_s", row.failover_timeout);
@@ -85,6 +88,8 @@ void fields(F& f, typename F::template Of<RoleRow>& row) {
   f.value("borrowed", row.borrowed);
   f.truth("guarantee_met", row.guarantee_met);
   f.whole("place_share_millionths", row.place_share_millionths);
+  f.seconds("lag_s", row.lag);
+  f.seconds("lag_max_s", row.lag_most);
   f.whole("frameworks", row.frameworks);
   f.texts_if_any("users", row.users);
 }

@@ -51,6 +51,8 @@ Json print(const SimulateReport::Framework& framework, const ResourceVector& tot
           {"preempted", framework.preempted},
           {"allocated", print(framework.allocated, total)},
           {"dominant_share", print_number(framework.dominant_share)},
+          {"lag_s", print_seconds(framework.lag)},
+          {"lag_max_s", print_seconds(framework.lag_most)},
           {"wait_s",
            {{"p50", print_seconds(framework.wait_p50)},
             {"p99", print_seconds(framework.wait_p99)},
@@ -65,7 +67,9 @@ void add(const SimulateReport::Picture& picture, Json& out) {
     roles[name] = {{"weight", print_number(role.weight)},
                    {"dominant_share", print_number(role.dominant_share)},
                    {"allocated", print(role.allocated, total)},
-                   {"guarantee_met", role.guarantee_met}};
+                   {"guarantee_met", role.guarantee_met},
+                   {"lag_s", print_seconds(role.lag)},
+                   {"lag_max_s", print_seconds(role.lag_most)}};
   }
   out["roles"] = std::move(roles);
   Json frameworks = Json::object();

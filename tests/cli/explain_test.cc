@@ -160,6 +160,8 @@ TEST(ExplainLines, OfARoleSayWhatItHasAndWhatItWaitsFor) {
       .entitlement = ResourceVector::of(4'000, 0),
       .share_millionths = 250'000,
       .place_share_millionths = 125'000,
+      .lag = seconds(90),
+      .lag_most = seconds(200),
       .place = 1,
       .with_demand = 2,
       .guarantee_met = false,
@@ -173,6 +175,7 @@ TEST(ExplainLines, OfARoleSayWhatItHasAndWhatItWaitsFor) {
   all.fair.held = {{.why = RoleHindrance::kLent,
                     .asks = 2,
                     .tasks = 4,
+                    .lag = seconds(45),
                     .framework = FrameworkId("web-1-2"),
                     .ask = AskName("web"),
                     .back = "the possible victims are younger than the minimum runtime",
@@ -190,22 +193,24 @@ TEST(ExplainLines, OfARoleSayWhatItHasAndWhatItWaitsFor) {
                         .wants = true,
                         .use = ResourceVector::of(2'000, 0),
                         .entitlement = ResourceVector::of(4'000, 0),
-                        .place_share_millionths = 250'000}};
+                        .place_share_millionths = 250'000,
+                        .lag = seconds(90)}};
   EXPECT_EQ(said(all), R"(
 answer      others have borrowed it
 role        eng, weight 2, guarantee cpus:4 (not reached), limit none
 share       25.0% of the cluster, by cpus: cpus:2 allocated, nothing offered
 entitled    to cpus:4; borrowed nothing
+lag         90s behind its entitlement; at most 3m until now
 place       1 of 2 siblings with demand, at 12.5%
 limits      eng: cpus:2 of cpus:6
 headroom    cpus:2 guaranteed and not used, lent to others for now
 held back   2 asks for 4 tasks: others have borrowed the entitlement of the role; it cannot )"
                        R"(be reclaimed now: the possible victims are younger than the )"
-                       R"(minimum runtime, within 12s [web-1-2 'web']
+                       R"(minimum runtime, within 12s; lag 45s [web-1-2 'web']
             1 ask for 1 task: the limit of role 'eng': it takes 5 cpus, 4 are left [web-1-2 'big']
 borrowers   ops 75.0%: cpus:6 used, entitled to cpus:4, borrowed cpus:2
 coming      batch-1-1/map-3 of role ops ends on a1 within 9s
-in it       eng/web 25.0%: cpus:2 used, entitled to cpus:4, wants more
+in it       eng/web 25.0%: cpus:2 used, entitled to cpus:4, wants more, lag 90s
             and 1 more
 )");
 }

@@ -18,6 +18,7 @@ std::vector<proto::RoleRow> rows() {
            .entitlement = *parse_shape("cpus:2"),
            .borrowed = *parse_shape("cpus:1"),
            .guarantee_met = false,
+           .lag = seconds(75),
            .frameworks = 2,
            .users = {"ada", "bob"}}};
 }
@@ -34,10 +35,14 @@ std::vector<std::string> lines_of(const Table& table) {
 TEST(RoleTree, IndentsChildrenBelowParentsEvenThoseOfWhichNobodySpoke) {
   EXPECT_EQ(lines_of(role_tree(rows())),
             (std::vector<std::string>{
-                "ROLE   WEIGHT  GUARANTEE         LIMIT          USE     ENTITLED  BORROWED  SHARE",
-                "eng    1       -                 -              -       -         -         0.0%",
-                "  ads  2.5     cpus:4 (not met)  cpus:8;gpus:0  cpus:3  cpus:2    cpus:1    30.0%",
-                "eng-2  1       -                 -              -       -         -         0.0%",
+                "ROLE   WEIGHT  GUARANTEE         LIMIT          USE     ENTITLED  BORROWED  "
+                "SHARE  LAG",
+                "eng    1       -                 -              -       -         -         "
+                "0.0%   0s",
+                "  ads  2.5     cpus:4 (not met)  cpus:8;gpus:0  cpus:3  cpus:2    cpus:1    "
+                "30.0%  75s",
+                "eng-2  1       -                 -              -       -         -         "
+                "0.0%   0s",
             }));
 }
 

@@ -168,7 +168,11 @@ TEST_F(HttpApi, PagesFollowOneAnother) {
   std::string after;
   do {
     const json page = json::parse(get("/v1/roles?prefix=p/&limit=2&after=" + after).body);
-    for (const json& row : page.at("roles")) seen.push_back(row.at("role"));
+    for (const json& row : page.at("roles")) {
+      seen.push_back(row.at("role"));
+      EXPECT_EQ(row.at("lag_s"), 0);
+      EXPECT_EQ(row.at("lag_max_s"), 0);
+    }
     after = page.value("next", "");
   } while (!after.empty());
   EXPECT_EQ(seen, (std::vector<std::string>{"p/a", "p/b", "p/c"}));

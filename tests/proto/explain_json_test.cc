@@ -125,7 +125,8 @@ TEST(ExplainJson, OfARoleReadsBackAsItWas) {
                           .use = ResourceVector::of(4'000, 0),
                           .entitlement = ResourceVector::of(2'000, 0),
                           .borrowed = ResourceVector::of(2'000, 0),
-                          .place_share_millionths = 500'000};
+                          .place_share_millionths = 500'000,
+                          .lag = seconds(30)};
   ExplainedRole all{.answer = "because", .now = Time() + seconds(100)};
   all.fair = {
       .role = RoleName("eng"),
@@ -138,6 +139,8 @@ TEST(ExplainJson, OfARoleReadsBackAsItWas) {
       .dominant_kind = ResourceKind::kMem,
       .share_millionths = 5,
       .place_share_millionths = 6,
+      .lag = seconds(40),
+      .lag_most = seconds(50),
       .place = 2,
       .with_demand = 3,
       .before = {node},
@@ -156,6 +159,7 @@ TEST(ExplainJson, OfARoleReadsBackAsItWas) {
                     .kind = ResourceKind::kCpus,
                     .asks = 2,
                     .tasks = 5,
+                    .lag = milliseconds(2'250),
                     .framework = FrameworkId("f"),
                     .ask = AskName("web"),
                     .wanted = 1'500,

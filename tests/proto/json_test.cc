@@ -89,11 +89,12 @@ TEST(Json, OfFrameworks) {
       R"("state":"connected","mode":"open",)"
       R"("allocated":{"cpus":1,"mem":0,"disk":0,"gpus":0},)"
       R"("offered":{"cpus":0,"mem":0,"disk":0,"gpus":0},)"
-      R"("dominant_share_millionths":333333,"tasks":1,"suppressed":true,"failover_timeout_s":10.5,)"
+      R"("dominant_share_millionths":333333,"lag_s":0,"lag_max_s":0,"tasks":1,"suppressed":true,)"
+      R"("failover_timeout_s":10.5,)"
       R"("asks":[{"ask":"map","shape":{"cpus":0.5,"mem":100,"disk":0,"gpus":0},"wanted":7,)"
-      R"("offered":2,"could_ever_fit":false,"claimed":"a2"},)"
+      R"("offered":2,"could_ever_fit":false,"claimed":"a2","lag_s":0},)"
       R"({"ask":"reduce","shape":{"cpus":0,"mem":0,"disk":0,"gpus":0},"wanted":0,"offered":0,)"
-      R"("could_ever_fit":true}],"subscribed_at_s":1}]})");
+      R"("could_ever_fit":true,"lag_s":0}],"subscribed_at_s":1}]})");
 }
 
 TEST(Json, OfTasks) {
@@ -117,7 +118,7 @@ TEST(Json, OfRolesAndOffers) {
             R"("offered":{"cpus":0,"mem":0,"disk":0,"gpus":0},"dominant_share_millionths":5,)"
             R"("guarantee":{},"limit":{},"entitlement":{"cpus":0,"mem":0,"disk":0,"gpus":0},)"
             R"("borrowed":{"cpus":0,"mem":0,"disk":0,"gpus":0},"guarantee_met":true,)"
-            R"("place_share_millionths":0,"frameworks":0}]})");
+            R"("place_share_millionths":0,"lag_s":0,"lag_max_s":0,"frameworks":0}]})");
   EXPECT_EQ(offers_json({{.offer = OfferId(18'000'000'000'000'000'000u),
                           .framework = FrameworkId("f"),
                           .agent = AgentId("a"),
@@ -320,6 +321,8 @@ TEST(Json, OfRolesAndAgentsTellsQuotaReservationsAndDraining) {
                      .borrowed = *parse_shape("cpus:2"),
                      .guarantee_met = false,
                      .place_share_millionths = 123,
+                     .lag = milliseconds(1'500),
+                     .lag_most = seconds(90),
                      .frameworks = 3};
   const Result<std::vector<RoleRow>> roles = parse_roles(roles_json({role}));
   ASSERT_TRUE(roles) << roles.error().message();
