@@ -25,12 +25,18 @@ add_custom_command(OUTPUT ${made}/stamp
   COMMAND ${packaging}/from_help.sh $<TARGET_FILE_DIR:proffer> ${made} ${PROJECT_VERSION}
   COMMAND ${CMAKE_COMMAND} -E touch ${made}/stamp
   DEPENDS ${packaging}/from_help.sh ${packaging}/man_page.awk ${packaging}/flags_file.awk
-          ${packaging}/completion.bash
+          ${packaging}/completion/bash ${packaging}/completion/zsh ${packaging}/completion/fish
+          ${packaging}/completion/names.txt ${packaging}/completion/options.awk
+          ${packaging}/completion/functions.awk
           ${installed_programs}
   VERBATIM)
 add_custom_target(from_help DEPENDS ${made}/stamp)
 install(DIRECTORY ${made}/man DESTINATION share COMPONENT runtime)
-install(FILES ${made}/completions/proffer DESTINATION share/bash-completion/completions
+install(FILES ${made}/completions/proffer.bash DESTINATION share/bash-completion/completions
+        RENAME proffer COMPONENT runtime)
+install(FILES ${made}/completions/proffer.zsh DESTINATION share/zsh/vendor-completions
+        RENAME _proffer COMPONENT runtime)
+install(FILES ${made}/completions/proffer.fish DESTINATION share/fish/vendor_completions.d
         COMPONENT runtime)
 install(FILES frameworks/batch/shell/job.schema.json DESTINATION share/proffer COMPONENT runtime)
 install(DIRECTORY packaging/prometheus DESTINATION share/proffer COMPONENT runtime)
