@@ -1,5 +1,5 @@
-# Before CPack packs what it has installed: static libraries lose their debug symbols, as programs do,
-# and each file gets the time $SOURCE_DATE_EPOCH.
+# Before CPack packs what it has installed: static libraries lose their debug symbols, as programs
+# do, and each file gets the time $SOURCE_DATE_EPOCH.
 file(GLOB_RECURSE archives ${CPACK_TEMPORARY_DIRECTORY}/*.a)
 foreach(archive ${archives})
   execute_process(COMMAND strip --strip-debug --enable-deterministic-archives ${archive}

@@ -25,7 +25,9 @@ done
 "$bin/proffer" --help | page 1 proffer "runs work on a cluster that many schedulers share"
 # The names and texts in a list of commands or verbs: lines of two blanks, the name, what it does.
 # Examples have two blanks, too.
-list() { awk '/^  [a-z]/ && $1 != "proffer" { name = $1; $1 = ""; sub(/^ */, ""); print name, $0 }'; }
+list() {
+  awk '/^  [a-z]/ && $1 != "proffer" { name = $1; $1 = ""; sub(/^ */, ""); print name, $0 }'
+}
 # Verbs of a command whose help does not list them.
 verbs_of_agent() {
   for verb in gone lift-brake; do

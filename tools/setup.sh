@@ -16,11 +16,14 @@ fail() {
 command -v dpkg-query >/dev/null ||
   fail "this is not a Debian system (no dpkg); Proffer is built and tested on Debian 12"
 
-system=$(. /etc/os-release 2>/dev/null && printf '%s-%s' "${ID:-unknown}" "${VERSION_ID:-}") ||
+# Tests give another file.
+os_release=${OS_RELEASE:-/etc/os-release}
+# shellcheck disable=SC1090
+system=$(. "$os_release" 2>/dev/null && printf '%s-%s' "${ID:-unknown}" "${VERSION_ID:-}") ||
   system=unknown
 # What this system has in place of packages: another name, or - for nothing.
 declare -A instead=()
-is_known=$([ "$system" = debian-12 ] && echo yes || true)
+is_known=
 while read -r on package other; do
   [ "$on" = "$system" ] || continue
   is_known=yes

@@ -1,6 +1,6 @@
-# The options in a help text, one to a line: WHERE, the option, 1 if it takes a value, and what it is
-# for, with tabs between. An option begins a line, or it stands in the [] of a usage line. Variable:
-# where, the command.
+# The options in a help text, one to a line: WHERE, the option, 1 if it takes a value, and what it
+# is for, with tabs between. An option begins a line, or it stands in the [] of a usage line.
+# Variable: where, the command.
 
 function add(option, after, text) {
   # --name,--other_name TEXT
