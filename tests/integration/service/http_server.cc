@@ -8,6 +8,7 @@
 //   …       anything else: it ends at once with exit code 7
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
