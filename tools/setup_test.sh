@@ -1,6 +1,6 @@
 #!/bin/bash
-# What tools/setup.sh asks apt-get for on each system of tools/packages-systems.txt, with programs in
-# place of dpkg-query, sudo and apt-get: all packages of its lists under the names of the system.
+# What tools/setup.sh asks apt-get for on each system of tools/packages-systems.txt, with programs
+# in place of dpkg-query, sudo and apt-get: all packages of its lists under the system's names.
 
 set -euo pipefail
 export LC_ALL=C
@@ -19,7 +19,8 @@ printf '#!/bin/sh\nexec "$@"\n' >"$folder/sudo"
 printf '#!/bin/sh\necho "$@" >>"%s/asked"\n' "$folder" >"$folder/apt-get"
 chmod +x "$folder"/*
 
-# asked ID VERSION: the packages that it installs there, one to a line, in order; else what is wrong.
+# asked ID VERSION: the packages that it installs there, one to a line, in order; else what is
+# wrong.
 asked() {
   rm -f "$folder/asked"
   printf 'ID=%s\nVERSION_ID="%s"\n' "$1" "$2" >"$folder/os-release"
