@@ -2,6 +2,7 @@
 
 // The command line of a command. Only this file uses CLI11.
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>

@@ -1,7 +1,8 @@
 # What `cmake --install` puts where, and the Debian packages that CPack makes of it (docs/adr/0031).
 #   cmake --build build --target installable && cmake --install build --prefix /opt/proffer
 #   cmake --build build --target debs        # build/packages/*.deb
-# Three components: runtime (proffer), dev (proffer-dev) and doc (proffer-doc).
+# Three components: runtime (proffer), dev (proffer-dev) and doc (proffer-doc); a fourth, dbgsym
+# (proffer-dbgsym), of a build with PROFFER_DEBUG_SYMBOLS.
 
 if(PROFFER_PURE_ONLY OR PROFFER_SANITIZE OR PROFFER_FUZZ)
   return()
@@ -19,18 +20,27 @@ set(installed_programs proffer proffer-master proffer-agent proffer-executor pro
                        proffer-sim proffer-doctor proffer-registry proffer-replay proffer-ui
                        proffer-zookeeper)
 install(TARGETS ${installed_programs} RUNTIME DESTINATION lib/proffer COMPONENT runtime)
+# For packaging/sbom.py.
+list(JOIN installed_programs "\n" words)
+file(WRITE ${scripts}/programs "${words}\n")
 
 # Files of defaults, man pages and completion are what the programs' --help says.
 add_custom_command(OUTPUT ${made}/stamp
   COMMAND ${packaging}/from_help.sh $<TARGET_FILE_DIR:proffer> ${made} ${PROJECT_VERSION}
   COMMAND ${CMAKE_COMMAND} -E touch ${made}/stamp
   DEPENDS ${packaging}/from_help.sh ${packaging}/man_page.awk ${packaging}/flags_file.awk
-          ${packaging}/completion.bash
+          ${packaging}/completion/bash ${packaging}/completion/zsh ${packaging}/completion/fish
+          ${packaging}/completion/names.txt ${packaging}/completion/options.awk
+          ${packaging}/completion/functions.awk
           ${installed_programs}
   VERBATIM)
 add_custom_target(from_help DEPENDS ${made}/stamp)
 install(DIRECTORY ${made}/man DESTINATION share COMPONENT runtime)
-install(FILES ${made}/completions/proffer DESTINATION share/bash-completion/completions
+install(FILES ${made}/completions/proffer.bash DESTINATION share/bash-completion/completions
+        RENAME proffer COMPONENT runtime)
+install(FILES ${made}/completions/proffer.zsh DESTINATION share/zsh/vendor-completions
+        RENAME _proffer COMPONENT runtime)
+install(FILES ${made}/completions/proffer.fish DESTINATION share/fish/vendor_completions.d
         COMPONENT runtime)
 install(FILES frameworks/batch/shell/job.schema.json DESTINATION share/proffer COMPONENT runtime)
 install(DIRECTORY packaging/prometheus DESTINATION share/proffer COMPONENT runtime)
@@ -44,6 +54,13 @@ install(DIRECTORY examples/batch examples/service DESTINATION share/doc/proffer/
 # change: they are written then.
 configure_file(${packaging}/install_system.cmake.in ${scripts}/install_system.cmake @ONLY)
 install(SCRIPT ${scripts}/install_system.cmake COMPONENT runtime)
+
+if(PROFFER_DEBUG_SYMBOLS)
+  list(JOIN installed_programs " " words)
+  install(CODE "execute_process(COMMAND ${packaging}/debug_symbols.sh ${CMAKE_BINARY_DIR}/bin
+    \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/debug ${words}
+    COMMAND_ERROR_IS_FATAL ANY)" COMPONENT dbgsym EXCLUDE_FROM_ALL)
+endif()
 
 # --- dev -----------------------------------------------------------------------------------------
 
@@ -132,14 +149,23 @@ endif()
 
 set(packages proffer proffer-dev proffer-doc)
 set(components runtime dev doc)
+if(PROFFER_DEBUG_SYMBOLS)
+  list(APPEND packages proffer-dbgsym)
+  list(APPEND components dbgsym)
+endif()
 configure_file(${packaging}/debian/changelog.in ${scripts}/changelog @ONLY)
 execute_process(COMMAND gzip -9nc ${scripts}/changelog OUTPUT_FILE ${scripts}/changelog.gz
                 COMMAND_ERROR_IS_FATAL ANY)
 foreach(package component IN ZIP_LISTS packages components)
+  # `cmake --install` without a component leaves the programs as they are, symbols among it.
+  set(excluded)
+  if(component STREQUAL dbgsym)
+    set(excluded EXCLUDE_FROM_ALL)
+  endif()
   install(FILES ${packaging}/debian/copyright DESTINATION share/doc/${package}
-          COMPONENT ${component})
+          COMPONENT ${component} ${excluded})
   install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${scripts}/changelog.gz
-          DESTINATION share/doc/${package} COMPONENT ${component})
+          DESTINATION share/doc/${package} COMPONENT ${component} ${excluded})
   if(EXISTS ${packaging}/debian/${package}.lintian-overrides)
     install(FILES ${packaging}/debian/${package}.lintian-overrides
             DESTINATION share/lintian/overrides RENAME ${package} COMPONENT ${component})
@@ -168,7 +194,7 @@ set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_COMPONENTS_ALL ${components})
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_PRE_BUILD_SCRIPTS ${packaging}/same_times.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${packaging}/before_packing.cmake)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 # Files outside the prefix, as those in /etc, are installed by DESTDIR.
 set(CPACK_SET_DESTDIR ON)
@@ -208,4 +234,11 @@ set(CPACK_COMPONENT_DOC_DESCRIPTION "documentation of Proffer
 Guides, concepts, the architecture and its decisions, as text in Markdown and
 as a site with search, and the reference of the public headers, as pages of
 HTML.")
+
+set(CPACK_DEBIAN_DBGSYM_PACKAGE_NAME proffer-dbgsym)
+set(CPACK_DEBIAN_DBGSYM_PACKAGE_SECTION debug)
+set(CPACK_DEBIAN_DBGSYM_PACKAGE_DEPENDS "proffer (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_DBGSYM_DESCRIPTION "debug symbols of proffer
+Names of functions and lines, for backtraces of the programs in the package
+proffer by gdb, perf and others.")
 include(CPack)

@@ -3,6 +3,7 @@
 // Result<T> and Error: the values for wrong input and failures of the world (STYLE: three kinds of
 // errors). Bugs are CHECKs. We throw nothing.
 
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>

@@ -221,6 +221,7 @@ int install(const Words& words) {
                       "is never replaced; other files stay as FILE.old. Run it as root.");
   arguments.required("DIR", &dir, "directory of this machine, as in cluster/m1.example");
   arguments.flag("--json", &json, "print errors as JSON");
+  arguments.examples({"sudo proffer zookeeper install cluster/m1.example"});
   if (const auto status = arguments.parse(words)) return *status;
   if (geteuid() != 0) {
     return print_error(Error::permission_denied("only root can install files of other users")

@@ -39,6 +39,10 @@ constexpr std::string_view kJobExitCodes =
     "Exit codes: 0 the job has finished, 1 it has failed or was cancelled, or was refused, 2 wrong "
     "usage, 3 the master or the scheduler cannot be reached, 128 + N after signal N (130 after "
     "Ctrl-C).";
+constexpr std::string_view kSchedules =
+    "To create a schedule, submit a job or pipeline whose file has a `schedule`. Submitting it "
+    "again "
+    "replaces the schedule of the same name.";
 constexpr std::string_view kElements =
     "If the job fails or is cancelled, proffer batch retry runs the missing elements, for 24 "
     "hours. The output directory, on the file system of this machine and of all agents, is "
@@ -223,16 +227,23 @@ class Verbs {
   void add_cron() {
     CLI::App* cron = app_.add_subcommand("cron", "manage schedules, which start jobs at set times");
     cron->require_subcommand(1);
-    cron->footer(
-        "To create a schedule, submit a job or pipeline whose file has a `schedule`:\n  proffer "
-        "batch submit FILE\nSubmitting again replaces the schedule of the same name.\n\nExamples:\n"
-        "  proffer batch cron list\n  proffer batch cron next nightly --count 10");
+    cron->footer(footer_of({kSchedules, kExitCodes},
+                           "Examples:\n  proffer batch submit nightly.yaml\n"
+                           "  proffer batch cron list\n"
+                           "  proffer batch cron next nightly --count 10\n"
+                           "  proffer batch cron pause nightly"));
     verb(*cron, "list", "list the schedules of all users",
-         [this] { return list_schedules(options_); });
+         [this] { return list_schedules(options_); })
+        ->footer(
+            footer_of({kSchedules, kExitCodes},
+                      "Examples:\n  proffer batch cron list\n  proffer batch cron list --json"));
     CLI::App* next = verb(*cron, "next", "show the last and the next fire times of a schedule",
                           [this] { return show_fire_times(id_, count_, options_); });
     next->add_option("NAME", id_, "schedule name")->required();
     next->add_option("--count", count_, "number of next fire times")->capture_default_str();
+    next->footer(footer_of({kExitCodes},
+                           "Examples:\n  proffer batch cron next nightly\n"
+                           "  proffer batch cron next nightly --count 10"));
     const std::pair<std::string, std::string> changes[] = {
         {"pause", "pause a schedule; fire times until it is resumed are skipped"},
         {"resume", "resume a paused schedule"},
@@ -241,6 +252,8 @@ class Verbs {
       CLI::App* command = verb(
           *cron, name, what, [this, name = name] { return change_schedule(id_, name, options_); });
       command->add_option("NAME", id_, "schedule name")->required();
+      command->footer(
+          footer_of({kExitCodes}, text("Example:\n  proffer batch cron ", name, " nightly")));
     }
   }
 

@@ -30,7 +30,10 @@ int main(int argc, char** argv) {
       "  name: web\n"
       "  instances: 3\n"
       "  command: \"exec python3 -m http.server $PORT_http --bind 127.0.0.1\"\n"
-      "  ports: [http]");
+      "  ports: [http]\n\n"
+      "Examples:\n"
+      "  proffer service run web.yaml\n"
+      "  proffer service run web.yaml --role eng/web");
   run_command->add_option("FILE", run.app_file, "app file (YAML)")->required();
   run_command->add_option("--master", run.master,
                           "master's socket or HOST:PORT (default: see proffer --help)");

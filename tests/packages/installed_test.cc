@@ -1,8 +1,12 @@
 // The result of `cmake --install`: programs that find each other below any prefix, settings that
 // the daemons accept, man pages, and files with which an author builds outside the source tree.
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <map>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -128,38 +132,209 @@ TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlagsAndRulesAreThere) {
       EXPECT_TRUE(file[line] == '#' || file[line] == '\n') << file.substr(line, 40);
     }
   }
+  for (const auto& page : fs::directory_iterator(at("/usr/share/man/man1"))) {
+    // What apropos finds: proffer\-run \- run a command.
+    const std::string manual = run({"gzip", "-dc", page.path()}).out;
+    EXPECT_THAT(manual, testing::ContainsRegex("\nproffer[^ ]* .- [a-z]")) << page.path();
+  }
   EXPECT_TRUE(fs::exists(at("/usr/share/man/man1/proffer-run.1.gz")));
   EXPECT_TRUE(fs::exists(at("/usr/share/proffer/prometheus/proffer.rules.yml")));
 }
 
-// Like bash when a user types a word and presses Tab.
-TEST_F(Installed, BashCompletesCommandsVerbsAndOptions) {
-  const auto completed = [&](const std::string& line) {
-    const Exit done = run({"bash", "-c",
-                           "source \"$0\"; COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
-                           "_proffer; echo \"${COMPREPLY[@]}\"",
-                           at("/usr/share/bash-completion/completions/proffer"), line});
-    EXPECT_EQ(done.err, "");
-    return done.out;
-  };
-  EXPECT_EQ(completed("proffer ag"), "agents agent\n");
-  EXPECT_EQ(completed("proffer --json stat"), "status\n");
-  EXPECT_EQ(completed("proffer role s"), "set\n");
-  EXPECT_EQ(completed("proffer role set --w"), "--weight\n");
-  EXPECT_EQ(completed("proffer run --gra"), "--grace\n");
-  EXPECT_EQ(completed("proffer master --offer"), "--offer_timeout\n");
-  EXPECT_EQ(completed("proffer run -- --gra"), "\n");
+// A shell that prints its completions of lines, as after the Tab key at their ends.
+struct Shell {
+  std::string name;
+  Words command;  // Before the lines. It prints -- behind the completions of each line.
+};
 
+class Completion : public Installed {
+ protected:
+  using Offered = std::map<std::string, std::vector<std::string>>;  // In their order, by line.
+
+  static std::string bash() { return at("/usr/share/bash-completion/completions/proffer"); }
+  static std::string zsh() { return at("/usr/share/zsh/vendor-completions"); }
+  static std::string fish() { return at("/usr/share/fish/vendor_completions.d/proffer.fish"); }
+
+  // The three shells, those that this machine has. The others are named on standard output.
+  static std::vector<Shell> shells() {
+    const Shell all[] = {
+        // Of a line that bash would split at blanks only.
+        {"bash",
+         {"bash", "-c",
+          "source \"$0\"; for line in \"$@\"; do read -ra COMP_WORDS <<<\"$line\"; "
+          "[[ $line != *' ' ]] || COMP_WORDS+=(''); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
+          "COMPREPLY=(); _proffer proffer; printf '%s\\n' \"${COMPREPLY[@]}\"; echo --; done",
+          bash()}},
+        {"zsh",
+         {"zsh", "-f", std::string(PROFFER_SOURCE_DIR) + "/tests/packages/completed.zsh", zsh()}},
+        {"fish",
+         {"fish", "--no-config", "-c",
+          "source $argv[1]; for line in $argv[2..-1]; complete --do-complete $line | "
+          "string split -f 1 \\t; echo -- --; end",
+          "--", fish()}}};
+    std::vector<Shell> here;
+    for (const Shell& shell : all) {
+      if (run({"which", shell.name}).code == 0) {
+        here.push_back(shell);
+      } else {
+        std::cout << "not run: no " << shell.name << " here, see tools/setup.sh --test\n";
+      }
+    }
+    return here;
+  }
+
+  // In a folder with nothing but a file app.yaml.
+  static Offered offered(const Shell& shell, const Words& lines, const std::string& master,
+                         const std::string& programs = at("/usr/bin")) {
+    static const TemporaryDirectory folder;
+    std::ofstream(folder / "app.yaml") << "name: web\n";
+    Words words = shell.command;
+    words.insert(words.end(), lines.begin(), lines.end());
+    const Exit done = run(words,
+                          {{"PATH", programs + ":" + getenv("PATH")},
+                           {"HOME", folder.path()},
+                           {"PROFFER_MASTER", master}},
+                          folder.path(), kBuildDeadline);
+    EXPECT_EQ(done.err, "") << shell.name;
+    Offered found;
+    std::istringstream out(done.out);
+    size_t line = 0;
+    for (std::string word; std::getline(out, word) && line < lines.size();) {
+      std::vector<std::string>& of_line = found[lines[line]];
+      if (word == "--") {
+        std::sort(of_line.begin(), of_line.end());
+        ++line;
+      } else if (!word.empty()) {
+        of_line.push_back(word);
+      }
+    }
+    EXPECT_EQ(line, lines.size()) << shell.name << ": " << done.out;
+    return found;
+  }
+
+  // That a shell offers exactly these words for each line.
+  static void expect_offered(const Shell& shell, const Offered& expected, const std::string& master,
+                             const std::string& programs = at("/usr/bin")) {
+    Words lines;
+    for (const auto& [line, words] : expected) lines.push_back(line);
+    Offered found = offered(shell, lines, master, programs);
+    for (const auto& [line, words] : expected) {
+      EXPECT_EQ(found[line], words) << shell.name << ": " << line;
+    }
+  }
+};
+
+TEST_F(Completion, OffersCommandsVerbsAndOptionsInEachShell) {
+  for (const Shell& shell : shells()) {
+    Offered expected = {{"proffer ag", {"agent", "agents"}},
+                        {"proffer --json stat", {"status"}},
+                        {"proffer --master m:1 stat", {"status"}},
+                        {"proffer role s", {"set"}},
+                        {"proffer role set --w", {"--weight"}},
+                        {"proffer run --gra", {"--grace"}},
+                        {"proffer master --offer", {"--offer_timeout"}},
+                        {"proffer batch cron re", {"remove", "resume"}},
+                        {"proffer batch cron next --co", {"--count"}},
+                        {"proffer backup --zk-s", {"--zk-secret-file"}},
+                        // Options of the command that is run are not ours.
+                        {"proffer run -- nothing --gra", {}},
+                        {"proffer service run ap", {"app.yaml"}}};
+    // Bash itself looks for files where there is nothing else.
+    if (shell.name == "bash") expected["proffer service run ap"] = {};
+    expect_offered(shell, expected, "/nowhere");
+  }
+}
+
+TEST_F(Completion, OffersNamesOfWhatRunsInEachShell) {
   const Daemons daemons(at("/usr/lib/proffer"), at("/etc/proffer"));
-  const auto agent = [&] {
-    return run({"bash", "-c",
-                "source \"$0\"; COMP_WORDS=(\"$1\" drain ''); COMP_CWORD=2; _proffer; "
-                "echo \"${COMPREPLY[@]}\"",
-                at("/usr/share/bash-completion/completions/proffer"), at("/usr/bin/proffer")},
-               {{"PROFFER_MASTER", daemons.socket()}})
-        .out;
+  const auto proffer = [&](Words words) {
+    words.insert(words.begin(), {at("/usr/bin/proffer"), "--master=" + daemons.socket()});
+    return run(words).out;
   };
-  EXPECT_TRUE(eventually([&] { return agent() == "the-agent\n"; }));
+  Process task({at("/usr/bin/proffer"), "--master=" + daemons.socket(), "run", "--name", "sleeper",
+                "--", "sleep 1000"});
+  EXPECT_TRUE(eventually([&] { return proffer({"tasks"}).find("running") != std::string::npos; }));
+  proffer({"role", "set", "eng", "--weight", "2"});
+  const auto second_line = [](const std::string& table) {
+    const size_t begin = table.find('\n') + 1;
+    return table.substr(begin, table.find(' ', begin) - begin);
+  };
+  const std::string task_id = second_line(proffer({"tasks"}));
+  EXPECT_THAT(task_id, HasSubstr("sleeper"));
+  const std::string framework_id = second_line(proffer({"frameworks"}));
+
+  for (const Shell& shell : shells()) {
+    Offered expected = {{"proffer drain ", {"the-agent"}},
+                        {"proffer reserve the-agent e", {"eng"}},
+                        {"proffer role unset e", {"eng"}},
+                        {"proffer history --role e", {"eng"}},
+                        {"proffer explain role e", {"eng"}},
+                        {"proffer events --role eng --agent t", {"the-agent"}},
+                        // The word after --grace is its value.
+                        {"proffer kill --grace 5s ", {task_id}},
+                        {"proffer exec ", {task_id}},
+                        {"proffer teardown ", {framework_id}},
+                        // A new agent has no name yet.
+                        {"proffer join-token --agent t", {}}};
+    // Bash splits at =, and offers what follows it.
+    if (shell.name == "bash") expected["proffer history --role = e"] = {"eng"};
+    expect_offered(shell, expected, daemons.socket());
+    const std::string equals = shell.name == "bash" ? " = " : "=";
+    expect_offered(shell,
+                   {{"proffer --master " + daemons.socket() + " drain ", {"the-agent"}},
+                    {"proffer --master" + equals + daemons.socket() + " drain ", {"the-agent"}}},
+                   "/nowhere");
+  }
+  task.kill(SIGTERM);
+  task.wait();
+}
+
+// Apps and jobs are listed by their schedulers; here by a program in place of proffer.
+TEST_F(Completion, AsksTheListingsOfAppsAndJobs) {
+  const TemporaryDirectory folder;
+  const std::string stub = folder / "proffer";
+  std::ofstream(stub) << "#!/bin/sh\necho NAME OWNER\necho \"$*\" | tr ' ' _\n";
+  fs::permissions(stub, fs::perms(0755));
+  for (const Shell& shell : shells()) {
+    expect_offered(shell,
+                   {{"proffer service scale ", {"service_list"}},
+                    {"proffer batch cancel ", {"batch_list"}},
+                    {"proffer batch logs ", {"batch_list_--all"}},
+                    {"proffer batch cron pause ", {"batch_cron_list"}},
+                    {"proffer batch array 3 --after ", {"batch_list"}},
+                    {"proffer secret remove ", {"secret_list"}}},
+                   "/nowhere", folder.path());
+  }
+}
+
+// The completion knows all commands.
+TEST_F(Completion, TheHelpOfEachCommandHasExitCodesAndAnExample) {
+  std::istringstream lines(read_file(bash()));
+  std::vector<std::string> commands;
+  for (std::string line; std::getline(lines, line) && line != "_proffer_value() {";) {
+    const size_t end = line.find("') echo");
+    if (line.starts_with("    '") && end != std::string::npos) {
+      commands.push_back(line.substr(5, end - 5));
+    }
+  }
+  int looked_at = 0;
+  for (const std::string& command : commands) {
+    const bool is_group = std::any_of(commands.begin(), commands.end(), [&](const auto& other) {
+      return other.starts_with(command + " ");
+    });
+    if (command.empty() || is_group || command == "master") continue;
+    Words words = {at("/usr/bin/proffer")};
+    std::istringstream parts(command);
+    for (std::string part; parts >> part;) words.push_back(part);
+    if (words[1] == "explain" || words[1] == "blame") words.pop_back();
+    words.push_back("--help");
+    const Exit help = run(words);
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr("xit code")) << command;
+    EXPECT_THAT(help.out, HasSubstr("xample")) << command;
+    ++looked_at;
+  }
+  EXPECT_GE(looked_at, 80);
 }
 
 // An author may include any header first, and gets no macros from it: glog's, for example, have

@@ -1,6 +1,7 @@
 #include "tests/support/zookeeper_server.h"
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 
 #include <arpa/inet.h>

@@ -7,6 +7,7 @@
 //   …       anything else: it exits at once with code 7
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

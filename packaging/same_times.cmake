@@ -1,4 +1,0 @@
-# Before CPack packs what it has installed: each file gets the time $SOURCE_DATE_EPOCH.
-execute_process(COMMAND find ${CPACK_TEMPORARY_DIRECTORY} -exec
-                        touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +
-                COMMAND_ERROR_IS_FATAL ANY)
