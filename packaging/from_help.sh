@@ -95,7 +95,7 @@ for shell in bash zsh fish; do
     cat "$here/completion/$shell"
     awk -v shell="$shell" -f "$here/completion/functions.awk" "$here/completion/names.txt" \
       "$out/words"
-    # zsh loads the file when somebody first asks for a completion, which it answers, too.
+    # zsh loads the file at the first completion, and the file answers that one, too.
     [ $shell != zsh ] || printf '\n_proffer "$@"\n'
   } >"$out/completions/proffer.$shell"
 done

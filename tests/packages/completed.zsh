@@ -1,5 +1,5 @@
 #!/bin/zsh -f
-# completed.zsh FOLDER LINE…: what zsh offers, with the functions in FOLDER, when somebody types LINE and
+# completed.zsh FOLDER LINE…: prints the completions of zsh, with the functions in FOLDER, after LINE and
 # presses the tabulator. One word to a line, and -- after those for one LINE.
 
 zmodload zsh/zpty

@@ -68,7 +68,7 @@ TEST(LagInScenario, GrowsWhileALongServiceHoldsTheEntitlement) {
                               report.snapshots[0].frameworks.at("other").lag));
 }
 
-// A framework that leaves, and a role that nobody is in any more, keep their greatest lag.
+// A framework that has left and a role without frameworks keep their greatest lag.
 TEST(LagInScenario, TheGreatestIsKeptWhenAFrameworkLeaves) {
   const Report report = simulate_text(R"(
 until: 20m
