@@ -158,7 +158,7 @@ class Completion : public Installed {
   // The three shells, those that this machine has. The others are named on standard output.
   static std::vector<Shell> shells() {
     const Shell all[] = {
-        // Of a line that bash would split at blanks only.
+        // Completions of a line that bash would split at blanks only.
         {"bash",
          {"bash", "-c",
           "source \"$0\"; for line in \"$@\"; do read -ra COMP_WORDS <<<\"$line\"; "

@@ -94,7 +94,7 @@ TEST_F(Sbom, DescribesOurPackage) {
 
 TEST_F(Sbom, IsEqualWhenItIsWrittenAgain) { EXPECT_EQ(write_sbom().out, text_); }
 
-// By another way than the script's: what the loader itself says about each program.
+// The loader itself names the libraries of each program: another way than that of the script.
 TEST_F(Sbom, NamesThePackageOfEachSharedLibrary) {
   if (run({"which", "dpkg-query"}).code != 0) GTEST_SKIP() << "not run: no Debian here";
   const std::set<std::string> named = related("DYNAMIC_LINK");
