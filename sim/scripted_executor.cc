@@ -52,13 +52,12 @@ void ScriptedExecutor::carry_out(const sdk::ExecutorDriverAction& action) {
     start_task(task->run);
   } else if (const auto* ending = std::get_if<sdk::EndTask>(&action)) {
     end_task(ending->task, ending->grace.value_or(kKillGrace));
-  } else if (const auto* all = std::get_if<sdk::EndAll>(&action)) {
-    abandoned_ = abandoned_ || all->agent_away;
+  } else if (std::holds_alternative<sdk::EndAll>(action)) {
     end_all();
-  } else if (std::holds_alternative<sdk::Finished>(action)) {
+  } else if (const auto* finished = std::get_if<sdk::Finished>(&action)) {
     // a task that came too late ends with it
     tasks_.clear();
-    exits(0, !abandoned_);
+    exits(0, finished->has_told_all);
     // the driver is in the middle of its step, so it stays until the world ends
   }
 }

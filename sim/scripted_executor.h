@@ -69,7 +69,6 @@ class ScriptedExecutor final : public ExecutorProcess, public Caller {
   std::map<TaskId, Task> tasks_;
   uint64_t idle_serial_ = 0;
   bool leaving_ = false;
-  bool abandoned_ = false;  // its agent stayed away
 };
 
 }  // namespace proffer::sim

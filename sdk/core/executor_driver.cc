@@ -393,7 +393,7 @@ void ExecutorDriver::State::end_all(bool agent_away, Step& step) {
 void ExecutorDriver::State::finish_if_done(Step& step) {
   if (!finishing_ || (unacknowledged_ > 0 && !abandoned_)) return;
   finished_ = true;
-  step.out.actions.emplace_back(Finished{});
+  step.out.actions.emplace_back(Finished{unacknowledged_ == 0});
 }
 
 std::vector<Violation> ExecutorDriver::State::violations() const {

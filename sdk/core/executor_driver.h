@@ -64,7 +64,9 @@ struct EndAll {
   bool agent_away = false;
 };
 // The process may exit.
-struct Finished {};
+struct Finished {
+  bool has_told_all = true;  // An agent has acknowledged each update.
+};
 
 using ExecutorDriverAction =
     std::variant<SendToAgent, ResetAgent, StartTask, EndTask, HearMessage, EndAll, Finished>;
