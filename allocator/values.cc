@@ -10,8 +10,8 @@
 namespace proffer {
 namespace {
 
-constexpr std::string_view kPlacementNames[] = {"best_fit", "spread", "worst_fit", "dot_product",
-                                                "fgd"};
+constexpr std::string_view kPlacementNames[] = {"balanced",  "best_fit",    "spread",
+                                                "worst_fit", "dot_product", "fgd"};
 
 }  // namespace
 

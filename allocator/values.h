@@ -26,8 +26,8 @@ enum class ReclaimMode : uint8_t { kOff, kGuarantee, kFairShare };
 
 // Which of the agents that an ask fits gets its next task; the formulas are in rules/placement.h
 // and docs/concepts/placement.md.
-enum class Placement : uint8_t { kBestFit, kSpread, kWorstFit, kDotProduct, kFgd };
-std::string_view to_text(Placement placement);  // "best_fit", "spread", …
+enum class Placement : uint8_t { kBalanced, kBestFit, kSpread, kWorstFit, kDotProduct, kFgd };
+std::string_view to_text(Placement placement);  // "balanced", "best_fit", …
 // `name`: of the flag or option, for the error, which is kInvalidArgument and lists the policies.
 Result<Placement> parse_placement(std::string_view name, std::string_view value);
 
@@ -48,7 +48,7 @@ struct AllocatorOptions {
   Duration offer_timeout = kOfferTimeout;  // the lease of each offer
   Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
   ReclaimMode reclaim = ReclaimMode::kGuarantee;
-  Placement placement = Placement::kBestFit;
+  Placement placement = Placement::kBalanced;
   Duration revoke_grace = kRevokeGrace;        // from the notice to the end
   Duration minimum_runtime = kMinimumRuntime;  // of a victim
   // Victims within any minute: so many, or a tenth of the cluster's tasks if that is more.

@@ -37,7 +37,7 @@
 namespace proffer::bench {
 namespace {
 
-constexpr std::string_view kDefaultPlacement = "best_fit";
+constexpr std::string_view kDefaultPlacement = "balanced";
 
 std::string content_of(const char* file) {
   std::ifstream in(file, std::ios::binary);

@@ -92,8 +92,8 @@ DEFINE_string(
 DEFINE_string(
     reclaim, "guarantee",
     "guarantee: roles below theirs reclaim; fair_share: all below entitlement; off: no lending");
-DEFINE_string(placement, "best_fit",
-              "how an agent is chosen for a task: best_fit, spread, worst_fit, dot_product or fgd");
+DEFINE_string(placement, "balanced",
+              "how an agent is chosen: balanced, best_fit, spread, worst_fit, dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",
               "grace between a revoke notice and the kill; also the default of drains");
 DEFINE_string(minimum_runtime, "30s", "a task is not preempted before it has run this long");

@@ -261,6 +261,10 @@ struct Agent : AgentState {
   size_t lacking = 0;       // see kinds_lacking(); all if something is reserved
   // Roles for which something free is reserved here, and what.
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
+  // The number of its family (families.h), and of which total that is.
+  size_t family = 0;
+  ResourceVector family_of = {};
+  size_t index_at = 0;    // in which of the indices it is listed
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
   // Of those that are listed, the ones with the stamps before and after its own.
   Agent* stamped_before = nullptr;

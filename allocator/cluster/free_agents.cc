@@ -185,6 +185,7 @@ void AgentsByFree::stamp(int64_t key, const Agent& agent) {
 
 void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   CHECK(!agent.listed) << agent.id.str();
+  find_family(agent);
   if (!agent.serves() || agent.is_set_aside() || !has_something_free(agent)) {
     forget_fresh(agent);
     return;
@@ -218,9 +219,20 @@ void FreeAgents::weigh(Agent& agent, const ResourceVector& cluster_total) const 
   agent.key = key_of(agent.free.amounts, agent.weighted_free, agent.total.amounts);
 }
 
+void FreeAgents::find_family(Agent& agent) {
+  const ResourceVector total = agent.parts.empty() ? agent.total.amounts : agent.counted_total();
+  if (agent.family_of != total || families_.all().empty()) {
+    agent.family = families_.join(total);
+    agent.family_of = total;
+  }
+  const bool is_by_family = placement_ == Placement::kBalanced;
+  agent.index_at = is_by_family ? agent.family : agent.has_gpus() ? 1 : 0;
+  if (agent.index_at >= by_free_.size()) by_free_.resize(agent.index_at + 1);
+}
+
 void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
   weigh(agent, cluster_total);
-  by_free_[agent.has_gpus() ? 1 : 0].insert(agent.key, agent, agent.free.amounts);
+  by_free_[agent.index_at].insert(agent.key, agent, agent.free.amounts);
   if (has_freest_first_) freest_first_.insert(-agent.weighted_free, agent, agent.free.amounts);
   count_in(agent, cluster_total);
 }
@@ -246,7 +258,8 @@ void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
   for (const AgentsByFree& agents : by_free_) {
     agents.each([&](Agent* agent) { all.push_back(agent); });
   }
-  by_free_[0] = by_free_[1] = freest_first_ = {};
+  for (AgentsByFree& agents : by_free_) agents = {};
+  freest_first_ = {};
   reserved_.clear();
   reserved_sum_.clear();
   sum_ = {};
@@ -259,7 +272,7 @@ void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
     return a->key != b->key ? a->key < b->key : is_first_by_id(a, b);
   });
   for (Agent* agent : all) {
-    by_free_[agent->has_gpus() ? 1 : 0].append(agent->key, *agent, agent->free.amounts);
+    by_free_[agent->index_at].append(agent->key, *agent, agent->free.amounts);
     count_in(*agent, cluster_total);
   }
   if (has_freest_first_) fill_freest_first(std::move(all));
@@ -274,7 +287,7 @@ void FreeAgents::erase(Agent& agent) {
 
 // `free`: of it when it was put in.
 void FreeAgents::take_out(Agent& agent, const ResourceVector& free) {
-  by_free_[agent.has_gpus() ? 1 : 0].erase(agent.key, agent);
+  by_free_[agent.index_at].erase(agent.key, agent);
   if (has_freest_first_) freest_first_.erase(-agent.weighted_free, agent);
   count_lacking(agent.lacking, -1);
   for (const auto& [role, reserved] : agent.reserved_listed) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocator/cluster/agents.h"
+#include "allocator/cluster/families.h"
 #include "allocator/values.h"
 
 namespace proffer::fair {
@@ -82,6 +83,27 @@ class AgentsByFree {
     return false;
   }
 
+  // The same over several indices, merged into one order.
+  template <class Visit>
+  static bool visit_merged(const std::vector<const AgentsByFree*>& all, int64_t least,
+                           const ResourceVector& shape, Visit visit) {
+    if (all.size() == 1) return all.front()->visit(least, shape, visit);
+    std::vector<Walk> walks;
+    for (const AgentsByFree* one : all) walks.emplace_back(*one, least, shape);
+    while (true) {
+      Walk* next = nullptr;
+      for (Walk& walk : walks) {
+        if (walk.at() == nullptr) continue;
+        if (next == nullptr || comes_before(*walk.at(), next->at()->key, *next->at()->agent)) {
+          next = &walk;
+        }
+      }
+      if (next == nullptr) return false;
+      if (visit(next->at()->agent)) return true;
+      next->go_on();
+    }
+  }
+
  private:
   static constexpr size_t kBlockMax = 64;
   using Amounts = std::array<int64_t, kResourceKindCount>;
@@ -96,6 +118,41 @@ class AgentsByFree {
     std::vector<Entry> entries = {};  // none is empty
     Amounts most = {};                // of each kind, of any of them
     uint64_t latest = 0;              // of their stamps, or later
+  };
+
+  // Where a visit is; at() is nullptr at the end.
+  class Walk {
+   public:
+    Walk(const AgentsByFree& of, int64_t least, const ResourceVector& shape)
+        : blocks_(of.blocks_), least_(least), wanted_(amounts_of(shape)) {
+      block_ = of.first_block(least);
+      find();
+    }
+    const Entry* at() const {
+      return block_ < blocks_.size() ? &blocks_[block_].entries[entry_] : nullptr;
+    }
+    void go_on() {
+      ++entry_;
+      find();
+    }
+
+   private:
+    void find() {
+      for (; block_ < blocks_.size(); ++block_, entry_ = 0) {
+        const Block& block = blocks_[block_];
+        if (!fits_in(wanted_, block.most)) continue;
+        for (; entry_ < block.entries.size(); ++entry_) {
+          const Entry& entry = block.entries[entry_];
+          if (entry.key >= least_ && fits_in(wanted_, entry.free)) return;
+        }
+      }
+    }
+
+    const std::vector<Block>& blocks_;
+    const int64_t least_;
+    const Amounts wanted_;
+    size_t block_ = 0;
+    size_t entry_ = 0;
   };
 
   static Amounts amounts_of(const ResourceVector& amounts);
@@ -126,7 +183,7 @@ class AgentsByFree {
 // changed, for `spread` dominant_used(), for all other policies the weighted free amount.
 class FreeAgents {
  public:
-  explicit FreeAgents(Placement placement = Placement::kBestFit) : placement_(placement) {}
+  explicit FreeAgents(Placement placement = Placement::kBalanced) : placement_(placement) {}
   void insert(Agent& agent, const ResourceVector& cluster_total);
   void erase(Agent& agent);
   // Recomputes what is free on the agent, and its place if that changed. `grew`: it has more than
@@ -140,8 +197,11 @@ class FreeAgents {
 
   // The least key that an agent may have that the shape fits.
   int64_t least_key(const ResourceVector& shape, const ResourceVector& cluster_total) const;
-  const AgentsByFree& plain() const { return by_free_[0]; }
-  const AgentsByFree& with_gpus() const { return by_free_[1]; }
+  // With `balanced` an index for each family of agents, by its number; else one for the agents
+  // without GPUs and one for those with GPUs.
+  const AgentsByFree& in_index(size_t number) const { return by_free_[number]; }
+  size_t index_count() const { return by_free_.size(); }
+  const Families& families() const { return families_; }
   // Those with something free that is reserved for the role, by what is free there in all.
   const AgentsByFree& reserved_for(const RoleName& role) const;
   bool any_reserved() const { return !reserved_.empty(); }
@@ -173,6 +233,8 @@ class FreeAgents {
  private:
   int64_t key_of(const ResourceVector& free, int64_t weighted_free,
                  const ResourceVector& agent_total) const;
+  // The agent joins a family, if its total is another than when it joined one.
+  void find_family(Agent& agent);
   // Its weight and key, of what is free now.
   void weigh(Agent& agent, const ResourceVector& cluster_total) const;
   void stamp(Agent& agent);
@@ -189,7 +251,8 @@ class FreeAgents {
   void count_lacking(size_t kinds, int64_t count);
 
   Placement placement_;
-  AgentsByFree by_free_[2];
+  Families families_;
+  std::vector<AgentsByFree> by_free_ = std::vector<AgentsByFree>(2);
   AgentsByFree freest_first_;
   bool has_freest_first_ = false;
   std::array<int64_t, kLackingCount> lacking_count_ = {};

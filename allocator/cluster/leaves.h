@@ -28,6 +28,16 @@ struct Leaf;
 // One task in the fixed point in which entitlements are counted.
 inline constexpr int64_t kTaskOne = int64_t{1} << 20;
 
+// The families of agents (families.h), the one in best proportion to an ask first
+// (rules/proportion.h).
+struct FamilyOrder {
+  uint64_t version = 0;  // of the families
+  std::vector<size_t> order = {};
+  std::vector<int64_t> rank = {};  // of each; the same if they are equally good
+  std::vector<int64_t> cost = {};  // of a task in each
+  int64_t least_cost = 0;          // of the families that the task could fit
+};
+
 // A declared ask: what it wants, what it has, and what is set aside for it.
 struct AskEntry {
   Leaf* leaf = nullptr;
@@ -61,6 +71,7 @@ struct AskEntry {
   // Which of the typical shapes is its own, and at which version of the workload.
   mutable size_t typical_place = 0;
   mutable uint64_t typical_at = 0;
+  mutable FamilyOrder families = {};
   uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
 
   TaskCounts counts = {};          // of its tasks, where they are

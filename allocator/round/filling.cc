@@ -13,6 +13,7 @@
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/rules/placement.h"
+#include "allocator/rules/proportion.h"
 #include "common/check.h"
 
 namespace proffer::fair {
@@ -46,7 +47,8 @@ void Round::fill_owed() {
   ask_withheld();
 }
 
-// The place of a task that has ended goes to another of its ask, if that is owed one.
+// The place of a task that has ended goes to another of its ask, if that is owed one and the place
+// is not better for others.
 void Round::keep_places() {
   for (const Cluster::Vacated& place : std::exchange(cluster_.vacated, {})) {
     const auto known = place.framework->asks.find(place.ask);
@@ -59,9 +61,31 @@ void Round::keep_places() {
     if (!a.serves() || a.is_set_aside() || !cluster_.demanding.contains(*ask.leaf)) continue;
     if (!waiting_.gate.is_owed(ask, now_) || !is_usable(ask, a, now_)) continue;
     if (!denial(cluster_, ask, true).is_none()) continue;
-    give(ask, a, {.leaf = ask.leaf}, cluster_.demanding, 1);
+    Agent* const kept = kept_place(ask, a);
+    if (kept == nullptr) continue;
+    give(ask, *kept, {.leaf = ask.leaf}, cluster_.demanding, 1);
     if (cluster_.options.is_audited) record_.given.back().from_claim = true;
   }
+}
+
+// Where the ask gets a task for its own that has ended on the agent: there, or nullptr if another
+// ask that is owed a task fits there and the place is much better for that one. If such an ask fits
+// only there, and this one fits elsewhere too, it goes elsewhere.
+Agent* Round::kept_place(const AskEntry& ask, Agent& a) const {
+  Agent* const elsewhere = as_good_elsewhere(cluster_, ask, a, now_);
+  const bool are_all_alike = cluster_.free_agents.families().all().size() == 1;
+  if (elsewhere == nullptr && are_all_alike) return &a;  // Nearly always.
+  size_t looked = 0;
+  for (const AskEntry* other : waiting_.gate.owed()) {
+    const bool is_better = !are_all_alike && is_better_for(cluster_, *other, ask, a);
+    if (!is_better && (elsewhere == nullptr || ++looked > kFew)) continue;
+    if (other == &ask || other->unmet() == 0 || other->ask.gang > 1) continue;
+    if (!other->leaf->wants_offers() || !waiting_.gate.is_owed(*other, now_)) continue;
+    if (!is_usable(*other, a, now_) || !denial(cluster_, *other, true).is_none()) continue;
+    if (is_better) return nullptr;
+    if (fits_only_on(cluster_, *other, a, now_)) return elsewhere;
+  }
+  return &a;
 }
 
 void Round::ask_withheld() {

@@ -78,6 +78,7 @@ class Round {
   void fill_asks();
   void fill_owed();
   void keep_places();
+  Agent* kept_place(const AskEntry& ask, Agent& agent) const;
   void ask_withheld();
   void fill();
   const LeafOrder& those_owed() const;

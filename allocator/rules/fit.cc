@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "allocator/rules/placement.h"
+#include "allocator/rules/proportion.h"
 
 namespace proffer::fair {
 
@@ -156,8 +157,25 @@ void visit_free(const Cluster& cluster, const AskEntry& ask,
       if (walk(cluster.free_agents.reserved_for(role))) return;
     }
   }
-  if (ask.ask.shape[ResourceKind::kGpus] == 0 && walk(cluster.free_agents.plain())) return;
-  walk(cluster.free_agents.with_gpus());
+  const FreeAgents& free = cluster.free_agents;
+  if (cluster.options.placement != Placement::kBalanced) {
+    if (ask.ask.shape[ResourceKind::kGpus] == 0 && walk(free.in_index(0))) return;
+    walk(free.in_index(1));
+    return;
+  }
+  const FamilyOrder& families = family_order(cluster, ask);
+  if (families.order.size() == 1) {
+    walk(free.in_index(0));
+    return;
+  }
+  for (size_t i = 0; i < families.order.size();) {
+    std::vector<const AgentsByFree*> equals;
+    const int64_t rank = families.rank[families.order[i]];
+    for (; i < families.order.size() && families.rank[families.order[i]] == rank; ++i) {
+      equals.push_back(&free.in_index(families.order[i]));
+    }
+    if (AgentsByFree::visit_merged(equals, least, ask.ask.shape, visit)) return;
+  }
 }
 
 namespace {

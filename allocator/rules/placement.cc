@@ -11,6 +11,7 @@
 #include "allocator/rules/fit.h"
 #include "allocator/rules/fractions.h"
 #include "allocator/rules/fragmentation.h"
+#include "allocator/rules/proportion.h"
 #include "common/check.h"
 
 namespace proffer::fair {
@@ -42,6 +43,8 @@ std::pair<int64_t, int64_t> policy_score(const Cluster& cluster, const AskEntry&
   switch (cluster.options.placement) {
     case Placement::kDotProduct:
       return {-alignment(cluster, ask.ask.shape, a), a.weighted_free};
+    case Placement::kBalanced:
+      return {family_order(cluster, ask).rank[a.family], a.key};
     case Placement::kFgd:
       return {fragments_growth(cluster, ask, a), a.weighted_free};
     default:
@@ -87,7 +90,9 @@ std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
 
 }  // namespace
 
-bool fills_up(Placement placement) { return placement == Placement::kBestFit; }
+bool fills_up(Placement placement) {
+  return placement == Placement::kBalanced || placement == Placement::kBestFit;
+}
 
 bool is_in_order(Placement placement) {
   return placement != Placement::kDotProduct && placement != Placement::kFgd;
@@ -105,6 +110,26 @@ void sort_by_policy(const Cluster& cluster, const AskEntry& ask, std::vector<Age
     return a.first != b.first ? a.first < b.first : a.second->id < b.second->id;
   });
   for (size_t i = 0; i < agents.size(); ++i) agents[i] = scored[i].second;
+}
+
+Agent* as_good_elsewhere(const Cluster& cluster, const AskEntry& ask, const Agent& a, Time now) {
+  const std::vector<int64_t>& rank = family_order(cluster, ask).rank;
+  Agent* found = nullptr;
+  visit_free(cluster, ask, [&](Agent* other) {
+    if (other == &a || rank[other->family] > rank[a.family]) return false;
+    if (is_usable(ask, *other, now)) found = other;
+    return found != nullptr;
+  });
+  return found;
+}
+
+bool fits_only_on(const Cluster& cluster, const AskEntry& ask, const Agent& a, Time now) {
+  bool fits_elsewhere = false;
+  visit_free(cluster, ask, [&](const Agent* other) {
+    fits_elsewhere = other != &a && is_usable(ask, *other, now);
+    return fits_elsewhere;
+  });
+  return !fits_elsewhere;
 }
 
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now) {

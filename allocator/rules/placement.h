@@ -7,6 +7,8 @@
 //
 // The policies, with f(x) the fraction that x is of the cluster's total of its kind, summed or
 // compared over the kinds:
+//   balanced     the family of agents in best proportion to the ask (proportion.h); within it,
+//                best_fit
 //   best_fit     least sum of f(free): large pieces stay whole
 //   worst_fit    greatest sum of f(free)
 //   spread       least dominant used fraction of the agent itself, whatever the ask
@@ -15,11 +17,11 @@
 //   fgd          least growth of what is of no use for the tasks that are asked for lately
 //                (fragmentation.h); of equals, best_fit
 //
-// The index of free agents finds the first three in O(log n + blocks that it passes over), unless
+// The index of free agents finds the first four in O(log n + blocks that it passes over), unless
 // the ask is spread over an attribute; dot_product and fgd look at all agents that the ask fits.
-// With best_fit an agent stays the best while it is filled, so that several tasks may be placed at
-// once; with the others each task is placed by itself. A gang fills one agent after the other, in
-// the policy's order.
+// With balanced and best_fit an agent stays the best while it is filled, so that several tasks may
+// be placed at once; with the others each task is placed by itself. A gang fills one agent after
+// the other, in the policy's order.
 
 #include <vector>
 
@@ -35,6 +37,11 @@ bool is_in_order(Placement placement);
 Agent* better(const Cluster& cluster, const AskEntry& ask, Agent* a, Agent* b);
 // The best first, by the policy alone. The ask must fit each of them.
 void sort_by_policy(const Cluster& cluster, const AskEntry& ask, std::vector<Agent*>& agents);
+// Another agent that is set aside for nobody, where a task of the ask fits now, and that is not
+// worse for it by its family (proportion.h); or nullptr.
+Agent* as_good_elsewhere(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);
+// Whether a task of the ask fits now on no other agent that is set aside for nobody.
+bool fits_only_on(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);
 // The best one for a task of the ask of those that are set aside for nobody, or nullptr.
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now);
 // The slices of so many tasks. `last`, unless it is nullptr: those of the last task alone.

@@ -88,6 +88,16 @@ std::optional<Time> may_end_at(const Task& task, Time now) {
   return std::max(now, later(task.since, lasts));
 }
 
+std::optional<Time> usually_ends_at(const Task& task, Time now) {
+  const Duration limit = task.claim().max_run_time;
+  const Duration expected = expected_of(task);
+  const Duration usual = expected > Duration() ? expected : task.leaf->longest_run;
+  if (limit == Duration() && (usual == Duration() || usual == kDurationMax)) return std::nullopt;
+  const bool is_limited = limit > Duration() && (usual == Duration() || limit < usual);
+  const Time at = later(task.since, is_limited ? limit : usual);
+  return at < now ? std::nullopt : std::optional(at);
+}
+
 std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& a, int64_t tasks, Time now) {
   Books then = a;
   then.keep = {};

@@ -32,6 +32,9 @@ Prospect prospect(const AskEntry& ask, const Agent& agent, Time now);
 // When the task may end by itself, at the earliest: after the time that its ask expects, or its
 // time limit if that is less; now if it says neither. Nothing: never.
 std::optional<Time> may_end_at(const Task& task, Time now);
+// When the task ends if it runs for as long as its ask declares, or its framework's longest task
+// ran, or its time limit allows if that is less. Nothing: this is not known, or it has run longer.
+std::optional<Time> usually_ends_at(const Task& task, Time now);
 // When so many tasks of the ask will fit there if each task ends when it may end by itself, and all
 // that is offered or lent is given back at once. Nothing: never. O(tasks of the agent).
 std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& agent, int64_t tasks, Time now);

@@ -5,7 +5,8 @@
 // its arrears. What is owed comes first:
 //
 //   * The place of a task that has ended is the first choice of its own ask, if that is owed one.
-//     So what fits stays where it fits, and nothing is broken into pieces.
+//     So what fits stays where it fits, and nothing is broken into pieces. But the place is not
+//     kept if another ask that is owed a task suits the agent better, or fits only there.
 //   * Then asks that are owed are filled, by share.
 //   * An ask that is owed a task and fits nowhere gets a claim at once, of exactly its shape, on an
 //     agent where something has become free and where asks above their entitlement use the rest.
@@ -52,6 +53,8 @@ class Gate {
   bool is_owed(const AskEntry& ask, Time now, int64_t ended = 0) const;
   // Whether an ask of another leaf is owed a task that it may have. O(asks).
   bool is_another_owed(const Leaf& besides, Time now) const;
+  // The asks that may be owed a task, in no order.
+  const std::vector<AskEntry*>& owed() const { return owed_; }
   // How many, at most `most`.
   int64_t owed_tasks(const AskEntry& ask, int64_t most, Time now) const;
   bool has_claim(const AskEntry& ask) const { return claims_of(ask) > 0; }

@@ -11,6 +11,7 @@
 
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
+#include "allocator/rules/prospect.h"
 #include "allocator/rules/victims.h"
 #include "allocator/waiting/reclaims.h"
 
@@ -302,6 +303,7 @@ class Planner {
     std::vector<Victim> victims = {};
     std::vector<std::pair<size_t, ResourceVector>> taken = {};  // of which borrower how much
     std::optional<Time> ripe_at = {};                           // not yet: when some are old enough
+    bool waits = false;                                         // for tasks that end by themselves
 
     bool takes_claim = false;
     int band = -1;
@@ -323,7 +325,8 @@ class Planner {
   struct Table {
     std::vector<Candidate> candidates = {};
     std::vector<Victim> victims = {};
-    std::vector<int64_t> work = {};  // of each victim, that would be lost
+    std::vector<int64_t> work = {};    // of each victim, that would be lost
+    std::vector<bool> ends_soon = {};  // by itself, within the grace
   };
 
   bool may_be_used(const Agent& a) const {
@@ -387,10 +390,25 @@ class Planner {
     if (lacking.is_zero()) lacking[ResourceKind::kGpus] = 1;  // The devices do not fit.
 
     const Table table = table_of(a);
-    const auto chosen = choose(table, a, after, wanted, lacking, ripe_);
+    if (reclaims_.may_wait(ask_)) {
+      const auto soon =
+          choose(table, a, after, wanted, lacking, [&](size_t i) { return table.ends_soon[i]; });
+      if (soon) {
+        found.waits = true;
+        found.tasks = static_cast<int64_t>(soon->size());
+        for (const size_t i : *soon) {
+          found.taken.emplace_back(table.candidates[i].borrower, table.candidates[i].amounts);
+        }
+        return found;
+      }
+    }
+    const auto began_by = [&](Time ripe) {
+      return [&table, ripe](size_t i) { return table.candidates[i].since <= ripe; };
+    };
+    const auto chosen = choose(table, a, after, wanted, lacking, began_by(ripe_));
     if (!chosen) {
       found.ripe_at = ripens(table, [&](Time oldest) {
-        return choose(table, a, after, wanted, lacking, oldest).has_value();
+        return choose(table, a, after, wanted, lacking, began_by(oldest)).has_value();
       });
       if (!found.ripe_at) return std::nullopt;
       return found;
@@ -459,6 +477,7 @@ class Planner {
     for (Victim& victim : victims_on(cluster_, a)) {
       Candidate candidate{.tasks = static_cast<int64_t>(victim.size()), .band = Band::kFree};
       int64_t work = 0;
+      bool ends_soon = true;
       candidate.priority = std::numeric_limits<int32_t>::min();
       bool is_possible = true;
       for (const auto& [on, ref] : victim) {
@@ -473,11 +492,14 @@ class Planner {
         candidate.priority = std::max(candidate.priority, task.claim().priority);
         candidate.since = std::max(candidate.since, task.since);
         work += work_of(task);
+        const std::optional<Time> ends_at = usually_ends_at(task, now_);
+        ends_soon = ends_soon && ends_at && *ends_at <= later(now_, cluster_.options.revoke_grace);
       }
       if (!is_possible) continue;
       table.candidates.push_back(candidate);
       table.victims.push_back(std::move(victim));
       table.work.push_back(work);
+      table.ends_soon.push_back(ends_soon);
     }
     return table;
   }
@@ -488,14 +510,15 @@ class Planner {
     return weighted(task.amounts(), cluster_.total) * (age.nanos() / seconds(1).nanos());
   }
 
-  // Places in the table of those that would have to end, of those that began by `ripe`.
+  // Places in the table of those that would have to end, of those that `may_be`.
+  template <class MayBe>
   std::optional<std::vector<size_t>> choose(const Table& table, const Agent& a, const After& after,
                                             int64_t wanted, const ResourceVector& lacking,
-                                            Time ripe) const {
+                                            MayBe may_be) const {
     std::vector<size_t> places;
     std::vector<Candidate> old;
     for (size_t i = 0; i < table.candidates.size(); ++i) {
-      if (table.candidates[i].since > ripe) continue;
+      if (!may_be(i)) continue;
       places.push_back(i);
       old.push_back(table.candidates[i]);
     }
@@ -539,7 +562,8 @@ class Planner {
   }
 
   void accept(Eviction& eviction, int64_t tasks) {
-    helps_ = helps_ || eviction.takes_claim || !eviction.victims.empty() ||
+    plan_.waits = plan_.waits || eviction.waits;
+    helps_ = helps_ || eviction.waits || eviction.takes_claim || !eviction.victims.empty() ||
              !eviction.agent->noticed.is_zero();
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
     if (!eviction.victims.empty()) worths_.reset();

@@ -1,11 +1,13 @@
 #pragma once
 
 // What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
-// an ask may claim, plan_reclaim() looks for the agent where that costs least: whose highest band
-// among the victims is lowest; then where the victims' borrowers are most above their entitlement;
-// then where fewest victims are worth more to their framework than a task that runs on elsewhere;
-// then least work lost (of each victim its size times its age), then fewest victims, then no claim
-// of another ask that has to give way, then least freed in vain, then by id.
+// an ask may claim, plan_reclaim() looks for the agent where that costs least. If tasks that could
+// be victims end by themselves within the grace, and the ask fits then, no task is told to end; the
+// ask waits for them once, and if they did not end, it does not wait again. Else: whose highest
+// band among the victims is lowest; then where the victims' borrowers are most above their
+// entitlement; then where fewest victims are worth more to their framework than a task that runs on
+// elsewhere; then least work lost (of each victim its size times its age), then fewest victims,
+// then no claim of another ask that has to give way, then least freed in vain, then by id.
 
 #include <optional>
 #include <utility>
@@ -40,6 +42,7 @@ struct ReclaimPlan {
   };
   std::vector<Place> places = {};  // none: nothing would do
   std::vector<Victim> victims = {};
+  bool waits = false;                // for tasks that end by themselves within the grace
   std::optional<Time> ripe_at = {};  // if nothing would do now: when something may
   bool somebody_borrows = false;
   int64_t tasks() const;  // of the victims

@@ -216,8 +216,13 @@ void Reclaims::carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t most, T
   }
   Time until = later(later(now, cluster_.options.revoke_grace), kPatience);
   if (is_short) until = later(until, kCapPeriod);
+  const bool waits = plan.waits && plan.victims.empty();
+  if (waits) until = later(now, cluster_.options.revoke_grace);
   for (const ReclaimPlan::Place& place : plan.places) {
+    const Reclaim* const known = find(*place.agent, ask);
+    const bool only_waits = waits && (known == nullptr || known->waits);
     set_aside(ask, *place.agent, place.tasks, until);
+    at(*place.agent, ask).waits = only_waits;
     at(*place.agent, ask).is_short = is_short;
   }
 }
@@ -255,7 +260,7 @@ void Reclaims::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time until) {
   if (find(a, ask) == nullptr) reclaims_[&a].push_back({.ask = &ask});
   if (a.claimant == nullptr) cluster_.set_aside(a, ask, Purpose::kNotice);
   cluster_.update_demand(*ask.leaf, true);  // It may be enough already.
-  at(a, ask).until = until;
+  at(a, ask).until = std::max(at(a, ask).until, until);
   cases_[ask].agents.insert(&a);
   ++cluster_.claimable_version;
   look_again_at(until);
@@ -330,6 +335,7 @@ bool Reclaims::stop(AskEntry& ask) {
 
 bool Reclaims::note_given(AskEntry& ask, Agent& a, int64_t count) {
   cases_[ask].is_on_trial = true;
+  cases_[ask].waited_in_vain = false;
   const int64_t tasks = at(a, ask).tasks;
   await(a, ask, -std::min(count, tasks));
   if (count < tasks) return false;
@@ -343,6 +349,7 @@ void Reclaims::end_idle(Time now) {
   for (const auto& [a, reclaims] : all) {
     for (const Reclaim& reclaim : reclaims) {
       AskEntry& ask = *reclaim.ask;
+      if (reclaim.until <= now && reclaim.waits) cases_[ask].waited_in_vain = true;
       if (reclaim.until <= now || is_filtered(ask, *a, now) || !denial(cluster_, ask).is_none()) {
         end(*a, ask);
         continue;

@@ -33,6 +33,7 @@ struct Reclaim {
   int64_t tasks = 0;      // of the claimant that will fit there
   Time until = {};        // the end of the reclaim
   bool is_short = false;  // more tasks must get notice, when the limit on notices allows it
+  bool waits = false;     // no task got notice: some end by themselves
 };
 
 class Reclaims {
@@ -54,6 +55,9 @@ class Reclaims {
   bool lacks_more(const AskEntry& ask) const;
   // Whether the ask needs further victims on one of its agents, which have no notice yet.
   bool is_short(const AskEntry& ask) const;
+  // Whether the ask may wait for tasks that end by themselves. It did not do so in vain since it
+  // was given something.
+  bool may_wait(const AskEntry& ask) const { return !cases_[ask].waited_in_vain; }
   // The ask did not use the resources that were reclaimed for it.
   bool is_refused(const AskEntry& ask) const { return cases_[ask].is_refused; }
   // Until when an ask that claims by its share alone waits for tasks that end by themselves.
@@ -96,6 +100,7 @@ class Reclaims {
     std::optional<Time> ripe_at = {};  // when a task is old enough to get notice
     bool is_on_trial = false;          // it was given reclaimed resources and has not answered
     bool is_refused = false;
+    bool waited_in_vain = false;  // for tasks that did not end by themselves
   };
   struct Claimant {
     AskEntry* ask = nullptr;

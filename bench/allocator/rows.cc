@@ -187,11 +187,11 @@ BENCHMARK(placed_until_full)
     ->ArgNames({"agents", "frameworks", "policy"})
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1)
-    ->ArgsProduct({{1'000}, {100}, {0, 1, 2, 3, 4}});
+    ->ArgsProduct({{1'000}, {100}, {0, 1, 2, 3, 4, 5}});
 BENCHMARK(placed_task_ends)
     ->ArgNames({"agents", "frameworks", "policy"})
     ->Unit(benchmark::kMicrosecond)
-    ->ArgsProduct({{1'000}, {100}, {0, 1, 2, 3, 4}});
+    ->ArgsProduct({{1'000}, {100}, {0, 1, 2, 3, 4, 5}});
 
 // Each framework declines each offer for an hour, until there are no more offers.
 void all_declined(benchmark::State& state) {

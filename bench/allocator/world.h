@@ -24,7 +24,7 @@ struct WorldOptions {
   // and as many GiB, by the framework's number, on agents of 16 CPUs and 16 GiB.
   enum class Tasks : uint8_t { kWholeAgent, kQuarter, kMixed };
   Tasks tasks = Tasks::kWholeAgent;
-  Placement placement = Placement::kBestFit;
+  Placement placement = Placement::kBalanced;
 
   bool operator==(const WorldOptions&) const = default;
 };

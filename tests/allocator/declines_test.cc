@@ -25,7 +25,7 @@ TEST(Decline, KeepsTheAgentAwayUntilTheFilterEnds) {
 TEST(Decline, OfAnAskIsFilledElsewhere) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:8GiB");
-  s.agent("a2", "cpus:8;mem:8GiB");
+  s.agent("a2", "cpus:8;mem:16GiB");
   s.framework("x").asks("cpus:1;mem:1GiB", 1);
   s.decide();
   ASSERT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1;mem:1024"});

@@ -60,7 +60,7 @@ TEST(FreeAgents, AreVisitedByBestFitWithoutThoseThatHaveTooLittleOfAKind) {
       return of_a != of_b ? of_a < of_b : a->id < b->id;
     });
     std::vector<Agent*> visited;
-    free.plain().visit(fair::weighted(shape, kTotal), shape, [&](Agent* one) {
+    free.in_index(0).visit(fair::weighted(shape, kTotal), shape, [&](Agent* one) {
       visited.push_back(one);
       return false;
     });

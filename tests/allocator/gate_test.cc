@@ -66,6 +66,41 @@ TEST(Gate, PlaceOfATaskGoesBackToItsAsk) {
   }
 }
 
+// All tasks of x end at once. One of x and one of y fit, but only if that of x goes to the small
+// agent.
+TEST(Gate, PlaceGoesToAnAskThatFitsNowhereElse) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:3;mem:3GiB");
+  s.agent("a2", "cpus:1;mem:1GiB");
+  s.weight("y", 3 * kWeightOne);
+  s.framework("x").in_role("x").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("x").tasks(), 4);
+  s.framework("y").in_role("y").asks("cpus:3;mem:3GiB", 100'000);
+  s.framework("x").ends(4);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("x").tasks_on("a2"), 1);
+  EXPECT_EQ(s.framework("y").tasks_on("a1"), 1);
+}
+
+// x took the memory of the agent with the many CPUs while it was alone. When its task ends there,
+// the place goes to y, which suits it better; also with a policy that does not look at that.
+TEST(Gate, PlaceGoesToAnAskThatSuitsTheAgentBetter) {
+  for (const Placement placement : {Placement::kBalanced, Placement::kBestFit}) {
+    AllocatorScenario s(AllocatorOptions{.placement = placement});
+    s.agent("cpus", "cpus:16;mem:4GiB");
+    s.agent("memory", "cpus:4;mem:64GiB");
+    s.framework("x").asks("cpus:1;mem:4GiB", 100'000);
+    s.run_until_nothing_fits();
+    ASSERT_EQ(s.framework("x").tasks_on("cpus"), 1);
+    s.framework("y").asks("cpus:1;mem:200", 100'000);
+    s.framework("x").ends(s.framework("x").tasks());
+    s.run_until_nothing_fits();
+    EXPECT_EQ(s.framework("x").tasks_on("cpus"), 0) << to_text(placement);
+    EXPECT_EQ(s.framework("y").tasks_on("cpus"), 16) << to_text(placement);
+  }
+}
+
 // Many frameworks of one role do not count more than one of another, also after ends that coincide.
 TEST(Gate, ManyFrameworksInARoleHaveOneShare) {
   AllocatorScenario s;

@@ -20,8 +20,8 @@ namespace {
 
 using testing::ElementsAreArray;
 
-constexpr Placement kPolicies[] = {Placement::kBestFit, Placement::kSpread, Placement::kWorstFit,
-                                   Placement::kDotProduct, Placement::kFgd};
+constexpr Placement kPolicies[] = {Placement::kBalanced, Placement::kBestFit,    Placement::kSpread,
+                                   Placement::kWorstFit, Placement::kDotProduct, Placement::kFgd};
 
 AllocatorOptions by(Placement placement) { return {.placement = placement}; }
 
@@ -32,7 +32,8 @@ TEST(PlacementPolicies, AreFoundByName) {
   const auto wrong = parse_placement("--placement", "bestfit");
   ASSERT_FALSE(wrong.has_value());
   EXPECT_EQ(wrong.error().message(),
-            "--placement must be best_fit, spread, worst_fit, dot_product or fgd, not 'bestfit'");
+            "--placement must be balanced, best_fit, spread, worst_fit, dot_product or fgd, not "
+            "'bestfit'");
 }
 
 // Tasks of one ask, one after the other, on two agents.
@@ -52,6 +53,24 @@ TEST(PlacementPolicies, ChooseTheAgentByTheirFormula) {
        "cpus:4;mem:4GiB",
        "cpus:1;mem:1GiB",
        {0, 1, 0, 2, 0, 3}},
+      {"what remains is least, where the proportions are the same",
+       Placement::kBalanced,
+       "cpus:8;mem:8GiB",
+       "cpus:4;mem:4GiB",
+       "cpus:1;mem:1GiB",
+       {0, 1, 0, 2, 0, 3}},
+      {"1/2 of the memory of a1 is left over, 3/4 of the CPUs of a2",
+       Placement::kBalanced,
+       "cpus:2;mem:8GiB",
+       "cpus:4;mem:2GiB",
+       "cpus:1;mem:2GiB",
+       {1, 0, 2, 0, 2, 1}},
+      {"the same by best fit: 2/6 + 8/10 against 4/6 + 2/10",
+       Placement::kBestFit,
+       "cpus:2;mem:8GiB",
+       "cpus:4;mem:2GiB",
+       "cpus:1;mem:2GiB",
+       {0, 1, 1, 1, 2, 1}},
       {"what remains is most",
        Placement::kWorstFit,
        "cpus:5;mem:5GiB",
@@ -178,6 +197,7 @@ TEST(PlacementPolicies, PlaceManyTasksAtOnceAsOneByOne) {
 
 TEST(PlacementPolicies, AGangFillsTheAgentsInTheirOrder) {
   const std::map<Placement, Offers> expected = {
+      {Placement::kBalanced, {"a2 cpus:2;mem:2048", "a3 cpus:1;mem:1024"}},
       {Placement::kBestFit, {"a2 cpus:2;mem:2048", "a3 cpus:1;mem:1024"}},
       {Placement::kSpread, {"a1 cpus:3;mem:3072"}},
       {Placement::kWorstFit, {"a1 cpus:3;mem:3072"}},
@@ -233,6 +253,24 @@ double fragments(const Resources& free, const Shapes& shapes, const ResourceVect
   return sum / static_cast<double>(tasks);
 }
 
+// How much is left over of an agent that is filled with such tasks: the product over the kinds of
+// the total over what is used.
+double left_over(const ResourceVector& shape, const ResourceVector& total) {
+  double tightest = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (total[kind] == 0) continue;
+    tightest =
+        std::max(tightest, static_cast<double>(shape[kind]) / static_cast<double>(total[kind]));
+  }
+  double product = 1;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (total[kind] == 0) continue;
+    const double used = static_cast<double>(shape[kind]) / static_cast<double>(total[kind]);
+    product *= used > 0 ? std::min(tightest / used, 1024.0) : 1024.0;
+  }
+  return product;
+}
+
 // What an agent is worth to a policy; the least is best.
 double cost(Placement placement, const AgentUse& agent, const ResourceVector& shape,
             const Shapes& shapes, const ResourceVector& total) {
@@ -247,6 +285,8 @@ double cost(Placement placement, const AgentUse& agent, const ResourceVector& sh
     if (here > 0) most_used = std::max(most_used, (here - free) / here);
   }
   switch (placement) {
+    case Placement::kBalanced:
+      return left_over(shape, agent.total);
     case Placement::kBestFit:
       return fraction(agent.free.amounts, total);
     case Placement::kWorstFit:
@@ -359,6 +399,13 @@ class World {
     }
     ASSERT_TRUE(of_chosen) << chosen->str() << " does not fit, or has gpus";
     // The core counts in integers, rounded down.
+    if (placement_ == Placement::kBalanced) {
+      // The totals of two agents of a family differ by a half in each ratio from those of its
+      // first agent, and there are three kinds.
+      constexpr double kFamily = 1.5 * 1.5 * 1.5 * 1.5;
+      EXPECT_LE(*of_chosen, least * kFamily * 1.01) << to_text(shape) << " on " << chosen->str();
+      return;
+    }
     EXPECT_LE(*of_chosen, least + 1e-5) << to_text(shape) << " on " << chosen->str();
   }
 

@@ -4,6 +4,7 @@
 
 #include "common/prng.h"
 #include "tests/allocator/lending_story.h"
+#include "tests/allocator/scenario.h"
 
 namespace proffer::reclaim_test {
 namespace {
@@ -38,6 +39,35 @@ TEST(Reclaim, GivesAGuaranteeBackAndThenItIsQuiet) {
   s.lives(hours(10));
   EXPECT_EQ(s.revokes(), 6) << "nothing has changed since";
   EXPECT_EQ(s.runs("eng"), 6);
+}
+
+// A service has run for long, and short tasks beside it end within the grace: the claimant waits
+// for these. If they do not end, it waits no second time.
+TEST(Reclaim, WaitsOnceForTasksThatEndWithinTheGrace) {
+  for (const bool they_end : {true, false}) {
+    AllocatorScenario s;
+    s.agent("a1", "cpus:4;mem:4GiB");
+    s.guarantee("eng", "cpus:1;mem:1GiB");
+    s.framework("service").in_role("ops").asks("cpus:1;mem:1GiB", 1);
+    s.run_until_nothing_fits();
+    s.advance(seconds(40));
+    s.framework("short").in_role("ops").asks({.name = AskName("task"),
+                                              .shape = parse_shape("cpus:1;mem:1GiB").value(),
+                                              .count = 3,
+                                              .duration = seconds(5)});
+    s.run_until_nothing_fits();
+    ASSERT_EQ(s.framework("short").tasks(), 3);
+    s.framework("eng").in_role("eng").asks("cpus:1;mem:1GiB", 1);
+    s.run_until_nothing_fits();
+    EXPECT_TRUE(s.revokes().empty());
+    s.advance(seconds(4));
+    if (they_end) s.framework("short").ends(1);
+    s.run_until_nothing_fits();
+    EXPECT_EQ(s.framework("eng").tasks(), they_end ? 1 : 0);
+    s.advance(kRevokeGrace);
+    s.run_until_nothing_fits();
+    EXPECT_EQ(s.revokes().size(), they_end ? 0u : 1u);
+  }
 }
 
 // The guarantee is of a fifth of the memory, and tasks that use so much would take eight of the ten

@@ -23,7 +23,7 @@ const std::vector<std::string> kRoles = {"eng", "eng/ads", "eng/web", "ops"};
 
 class World {
  public:
-  explicit World(uint64_t seed, Placement placement = Placement::kBestFit)
+  explicit World(uint64_t seed, Placement placement = Placement::kBalanced)
       : random_(seed),
         groups_(seed + 1),
         allocator_(AllocatorOptions{.claim_after = seconds(20), .placement = placement}) {}

@@ -194,7 +194,7 @@ const Mistake kMistakes[] = {
      {"line 1", "'offer_timeot'", "'offer_timeout'"}},
     {"unknown policy",
      "options: {placement: best}\nagents: [{A}]",
-     {"line 1", "best_fit, spread, worst_fit, dot_product or fgd", "'best'"}},
+     {"line 1", "balanced, best_fit, spread, worst_fit, dot_product or fgd", "'best'"}},
     {"wrong option", "options: {reclaim: maybe}\nagents: [{A}]", {"line 1", "reclaim", "'maybe'"}},
     {"weights as an option", "options: {weights: eng=2}\nagents: [{A}]", {"line 1", "'weights'"}},
     {"loss of all", "network: {loss: 1.0}\nagents: [{A}]", {"line 1", "loss", "'1.0'", "0.5"}},

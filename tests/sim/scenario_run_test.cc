@@ -186,8 +186,11 @@ frameworks:
 }
 
 TEST(ScenarioRun, ThePlacementPolicyIsAnOption) {
-  const std::pair<const char*, const char*> rows[] = {
-      {"best_fit", "small"}, {"worst_fit", "large"}, {"spread", "large"}, {"fgd", "small"}};
+  const std::pair<const char*, const char*> rows[] = {{"balanced", "small"},
+                                                      {"best_fit", "small"},
+                                                      {"worst_fit", "large"},
+                                                      {"spread", "large"},
+                                                      {"fgd", "small"}};
   for (const auto& [policy, agent] : rows) {
     const Report report = simulate_text(std::string("options: {placement: ") + policy + R"(}
 until: 30s
