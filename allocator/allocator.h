@@ -134,8 +134,8 @@ class Allocator {
   // How far frameworks and their asks are behind their entitlements; O(asks). It says what the last
   // decision saw, until `now`: events since then change nothing before the next one.
   std::vector<FrameworkLag> framework_lags(Time now) const;
-  // The lag of a role is the greatest of the leaves in it and below it; O(leaves * depth). `most` counts also
-  // leaves that are no more, as long as the role is there.
+  // The lag of a role is the greatest of the leaves in it and below it; O(leaves * depth). `most`
+  // counts leaves that have left, too, as long as the role exists.
   std::map<RoleName, LagStatus> role_lags(Time now) const;
   // The asks of this framework, as in its leaves. None if it is not here. O(its asks), and for each
   // that no agent could ever fit O(agents).

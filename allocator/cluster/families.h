@@ -1,7 +1,7 @@
 #pragma once
 
-// Families of agents. The totals of the agents of a family have about the same proportions,
-// whatever their size: any two kinds are in a ratio that differs by at most a half from that of the
+// Families of agents. Agents of any size whose totals have about the same proportions are one
+// family: the ratio of any two kinds differs by at most a half from that of the
 // first agent of the family. A family has all kinds that its first agent has and no others.
 
 #include <cstddef>

@@ -37,10 +37,10 @@ bool is_in_order(Placement placement);
 Agent* better(const Cluster& cluster, const AskEntry& ask, Agent* a, Agent* b);
 // The best first, by the policy alone. The ask must fit each of them.
 void sort_by_policy(const Cluster& cluster, const AskEntry& ask, std::vector<Agent*>& agents);
-// Another agent that is set aside for nobody, where a task of the ask fits now, and that is not
+// Another agent without a claim, where a task of the ask fits now, and that is not
 // worse for it by its family (proportion.h); or nullptr.
 Agent* as_good_elsewhere(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);
-// Whether a task of the ask fits now on no other agent that is set aside for nobody.
+// Whether a task of the ask fits now on no other agent without a claim.
 bool fits_only_on(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);
 // The best one for a task of the ask of those that are set aside for nobody, or nullptr.
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now);
