@@ -1,8 +1,8 @@
 #pragma once
 
 // Families of agents. Agents of any size whose totals have about the same proportions are one
-// family: the ratio of any two kinds differs by at most a half from that of the
-// first agent of the family. A family has all kinds that its first agent has and no others.
+// family: the ratio of any two kinds differs by at most a half from that of its first agent. A
+// family has all kinds that its first agent has and no others.
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 // What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
 // an ask may claim, plan_reclaim() looks for the agent where that costs least. If tasks that could
-// be victims end by themselves within the grace, and the ask fits then, no task is told to end; the
+// be victims end by themselves within the grace, and the ask fits then, no task gets a notice; the
 // ask waits for them once, and if they did not end, it does not wait again. Else: whose highest
 // band among the victims is lowest; then where the victims' borrowers are most above their
 // entitlement; then where fewest victims are worth more to their framework than a task that runs on
