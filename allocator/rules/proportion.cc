@@ -12,7 +12,7 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-// Costs are in 2^-kBits; so much is the most for one kind.
+// The unit of costs is 2^-kBits. The greatest cost of one kind:
 constexpr int kBits = 10;
 constexpr int64_t kOne = int64_t{1} << kBits;
 constexpr int64_t kMost = kOne << 10;
