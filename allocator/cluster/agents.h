@@ -261,7 +261,7 @@ struct Agent : AgentState {
   size_t lacking = 0;       // see kinds_lacking(); all if something is reserved
   // Roles for which something free is reserved here, and what.
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
-  // The number of its family (families.h), and of which total that is.
+  // The number of its family (families.h), and the total for which it was found.
   size_t family = 0;
   ResourceVector family_of = {};
   size_t index_at = 0;    // in which of the indices it is listed

@@ -197,7 +197,7 @@ class FreeAgents {
 
   // The least key that an agent may have that the shape fits.
   int64_t least_key(const ResourceVector& shape, const ResourceVector& cluster_total) const;
-  // With `balanced` an index for each family of agents, by its number; else one for the agents
+  // One index for each family of agents, by its number, with `balanced`; else one for the agents
   // without GPUs and one for those with GPUs.
   const AgentsByFree& in_index(size_t number) const { return by_free_[number]; }
   size_t index_count() const { return by_free_.size(); }

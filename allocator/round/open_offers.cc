@@ -10,6 +10,7 @@
 
 #include "allocator/round/round.h"
 #include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
 #include "allocator/rules/placement.h"
 
 namespace proffer::fair {

@@ -12,10 +12,10 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-// The unit of costs is 2^-kBits. The greatest cost of one kind:
+// The unit of costs is 2^-kBits.
 constexpr int kBits = 10;
 constexpr int64_t kOne = int64_t{1} << kBits;
-constexpr int64_t kMost = kOne << 10;
+constexpr int64_t kMost = kOne << 10;  // the greatest cost of one kind
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 int64_t cost_in(const ResourceVector& total, const ResourceVector& shape) {
