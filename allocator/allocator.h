@@ -95,7 +95,7 @@ class Allocator {
   // limit, at any level, are offered nothing. A new allocator begins with true.
   void set_knows_all_tasks(bool knows);
 
-  // --- the life of an offer and of what is allocated -------------------------------------------
+  // --- offers and allocated tasks --------------------------------------------------------------
   // The offer, if it is outstanding and was made to this framework; else nullptr. O(log n).
   const Grant* find_offer(const OfferId& offer, const FrameworkId& framework) const;
   // Answers the offers, which are all of one agent and one framework, and ends them. The slices of

@@ -255,7 +255,7 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
     change_use(l, ResourceVector() - ended.amounts(), {});
   }
   vacated.push_back({&a, l.owner, &l, ended.ask(), ended.since, ended.ends_by().has_value()});
-  // A claim may now be possible that counted this task as endless.
+  // A claim may now wait for the resources of a task that was expected never to end.
   if (ask != nullptr && ask->ask.duration == kDurationMax) ++claimable_version;
   const Booked& booked = ended.booked();
   if (booked.resources.is_zero() && booked.others.empty() && ended.ports->empty()) return;

@@ -172,7 +172,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
     }
     const bool is_known = entry != nullptr && same_but_count(ask, entry->ask);
     if (!is_known) {
-      // Of two asks with one name the later one counts.
+      // If two asks have the same name, the later one counts.
       if (entry != nullptr) end(entry);
       entry = make_ask(f, ask);
       some_new = true;

@@ -8,8 +8,8 @@
 
 namespace proffer::fair {
 
-// Unlike Resources it may exceed the total: the tasks that a reregistered agent reports count
-// whatever its present total. Ports are not included: Agent::free_ports has them.
+// Unlike Resources it may exceed the total: the tasks that a reregistered agent reports count even
+// above its present total. Ports are not included: Agent::free_ports has them.
 class Held {
  public:
   const ResourceVector& amounts() const { return amounts_; }

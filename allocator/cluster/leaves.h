@@ -157,8 +157,8 @@ struct Framework {
   // For a framework that takes open offers: the ask that its answers imply, an element of `asks`
   // without a name (implied.cc). Its offers are open ones, and its tasks are counted by use.
   AskEntry* implied = nullptr;
-  // By the agent's slot: the kind of filter, and the end of a filter for a time. Slots beyond the
-  // end have no filter.
+  // The kind of filter, and the end of a filter for a time, by the agent's slot. Slots beyond the
+  // end of the vector have no filter.
   enum class Filtered : uint8_t { kNo, kForATime, kForAReason };
   struct Decline {
     Filtered filtered = Filtered::kNo;

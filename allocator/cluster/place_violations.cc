@@ -88,7 +88,7 @@ void Cluster::check_gangs(std::vector<Violation>& found) const {
     for (const auto& [name, count] : fills) {
       const auto ask = l->owner->asks.find(name);
       // Between the answers for its agents a part of the gang is launched; to the caller this is
-      // one step.
+      // one step. An older gang may precede a change of the ask.
       if (ask == l->owner->asks.end() || dirty) continue;
       if (outstanding.of_gang(gang).begin()->value() <= offers_before) continue;
       if (count == ask->second->ask.gang && fills.size() == 1) continue;

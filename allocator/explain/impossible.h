@@ -13,7 +13,7 @@
 
 namespace proffer::fair {
 
-// The first kind of which `shape` needs more than `there` has; empty if there is none.
+// The first kind in which `shape` exceeds `there`; empty if there is none.
 std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources& there);
 // The maximum of the kind that one task may use, if it wants `wanted`: for GPUs, a part of one
 // device, or whole devices.

@@ -1,4 +1,4 @@
-// Remedies of an ask: single changes, each of which suffices while all else stays as it is.
+// Remedies of an ask: single changes that suffice alone, while all else stays as it is.
 // RemedySearch::all() lists the changes that are tried; fitting.h applies the rules of a decision
 // to each, so that only effective changes are reported.
 //
@@ -382,8 +382,8 @@ class RemedySearch {
     }
   }
 
-  // Adds one remedy of a kind: the one after which the ask comes first without further changes,
-  // else the first agent by name.
+  // Adds one remedy of each kind: the one that takes effect by itself earliest (`until`), else the
+  // first agent by name.
   void add_first(Remedy remedy, const Rivals::Change& change) {
     const auto known = std::find_if(found_.begin(), found_.end(),
                                     [&](const Remedy& other) { return other.kind == remedy.kind; });

@@ -123,7 +123,7 @@ class Filling {
     size_t node = 0;
     size_t place = 0;  // index in the node's list
     ResourceVector shape = {};
-    int64_t most = 0;  // in parts of kTaskOne
+    int64_t most = 0;  // in units of kTaskOne
     bool stopped = false;
   };
   struct State {
@@ -139,7 +139,7 @@ class Filling {
     // The kinds that its limit, for the root the total, exhausted at the last filling.
     Kinds used_up = {};
   };
-  using Tasks = std::vector<int64_t>;  // of each of asks_, in parts of kTaskOne
+  using Tasks = std::vector<int64_t>;  // of each of asks_, in units of kTaskOne
 
   // The guarantee of a role for a kind that it does not name is the sum over its children.
   void add_up_guarantees() {

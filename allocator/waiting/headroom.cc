@@ -90,7 +90,7 @@ void Headroom::drop_useless(const Role& role) {
 }
 
 // Whether use has fallen in each role without enough room for the ask; or, if there is enough room,
-// whether an agent may be available.
+// whether the ask's claim is not stuck.
 bool Headroom::moves(const AskEntry& ask) const {
   if (ask.hopeless_at == cluster_.agents_version) return false;
   const ResourceVector more = ask.at_once();

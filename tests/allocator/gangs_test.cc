@@ -1,4 +1,4 @@
-// Gangs: all of one at a time or none, over several agents.
+// Gangs: all tasks at once or none, over several agents.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Many tasks are given at once while there is plenty: as fair as one at a time, in fewer offers.
+// Many tasks are given at once while resources are plentiful: as fair as one at a time, in fewer
+// offers.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +46,7 @@ TEST(ManyTasks, AreSharedAsInTheTreeOfRoles) {
   EXPECT_EQ(s.framework("C").tasks(), 50);
 }
 
-// Its turn comes while the others are given many; they wait for it.
+// Its turn comes while the others get many tasks; they wait for it.
 TEST(ManyTasks, LeaveItsTurnToAFrameworkWithOtherWishes) {
   AllocatorScenario s;
   add_agents(s, 12, "cpus:16;mem:16GiB");
