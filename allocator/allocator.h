@@ -127,7 +127,7 @@ class Allocator {
   // offer ended, and one look at each hungry leaf while a grown agent may still fit some ask.
   Decision decide(Time now);
 
-  // --- pictures and laws -----------------------------------------------------------------------
+  // --- status, explanations and laws -----------------------------------------------------------
   ResourceVector total() const;  // of the cluster
   std::vector<RoleStatus> roles() const;
   std::vector<LeafStatus> leaves() const;

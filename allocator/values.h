@@ -32,7 +32,7 @@ Result<Placement> parse_placement(std::string_view name, std::string_view value)
 
 // Plausible but wrong rules, for tests only: each fails a named test.
 struct NaiveRules {
-  bool no_gate = false;        // shares alone decide the order (waiting/gate.h)
+  bool no_gate = false;        // only shares decide the order (waiting/gate.h)
   bool no_claims = false;      // a long wait gives no claim
   bool eager_reclaim = false;  // no check of the fit, no minimum runtime, no cap
   // Claims are not backfilled from this time on (waiting/backfill.h). This rule is not wrong; tests
@@ -180,7 +180,7 @@ struct RoleStatus {
   int64_t place_share = 0;    // the share that orders siblings, in millionths
   ResourceVector entitlement = {};
   ResourceVector borrowed = {};  // use above the entitlement
-  bool guarantee_met = true;     // or its demand is below it
+  bool guarantee_met = true;     // or no ask wants the rest of it
 };
 
 // The lag: how far a leaf or an ask is behind its entitlement (unit: cluster/lag.h).

@@ -1,6 +1,6 @@
 #pragma once
 
-// The agents as the allocator sees them.
+// The allocator's view of the agents.
 
 #include <cstdint>
 #include <map>
@@ -143,8 +143,8 @@ struct Books {
   Resources total = {};  // unreserved
   Held allocated = {};
   Held offered = {};
-  // At most this much of the remainder, including the lent part, is kept for a claim; only on
-  // agents without reservations.
+  // At most this much of the amounts that are neither allocated nor offered, including the lent
+  // part, is kept for a claim; only on agents without reservations.
   ResourceVector keep = {};
   ResourceVector lent = {};      // the part of the claim lent to others; only without reservations
   Resources kept = {};           // the existing part of `keep`
@@ -168,7 +168,7 @@ struct Books {
   // The estimated part, or nullptr.
   const Part* estimate() const;
   Part* estimate();
-  Part& part(const RoleName& reserved_for, bool revocable);  // a new one if there is none
+  Part& part(const RoleName& reserved_for, bool revocable);  // creates it if it does not exist
   void forget_empty_parts();
   // Whether the offers of one state, or of all together, exceed its unallocated resources.
   bool is_offered_beyond_total() const;

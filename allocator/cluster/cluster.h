@@ -8,7 +8,7 @@
 //   framework_events.cc  a framework and its asks change
 //   role_events.cc       roles and their settings; which leaves want offers, and their use
 //   implied.cc           the asks that answers to open offers imply
-//   answers.cc           offers are answered or end; tasks end or are found running
+//   answers.cc           offers are answered or end; tasks end or are reported as running
 //   filters.cc           declines and their filters
 //   wants.cc             expiry and locality waits of asks, counts of tasks
 //   violations.cc, place_violations.cc   the laws of the books
@@ -55,7 +55,7 @@ class Cluster {
   explicit Cluster(AllocatorOptions options);
   Cluster(const Cluster&) = delete;
 
-  // --- events: as in allocator.h, where nothing else is said ------------------------------------
+  // --- events: as in allocator.h, except where noted --------------------------------------------
   Agent& set_agent(const AgentId& id, AgentResources resources);
   Agent& set_agent_active(const AgentId& id, bool active);
   Agent& set_agent_draining(const AgentId& id, bool draining);
@@ -129,7 +129,7 @@ class Cluster {
   void note_granted(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
                     int64_t count, bool backfills);
 
-  // --- time passes ------------------------------------------------------------------------------
+  // --- passage of time --------------------------------------------------------------------------
   // Ends filters and locality waits that are over.
   void end_filters(Time now);
   // Expires asks that are due and returns them.
@@ -150,7 +150,7 @@ class Cluster {
   // that it declined, the filter of that agent ends. O(pieces that it declined).
   void end_filters_of_pieces(Leaf& leaf, const ResourceVector& most);
 
-  // --- what is set aside ------------------------------------------------------------------------
+  // --- resources set aside ----------------------------------------------------------------------
   // Resources that become free on the agent are for the ask only; with `keep`, at most this much of
   // them.
   void set_aside(Agent& agent, AskEntry& ask, Purpose purpose, const ResourceVector& keep = {});
@@ -161,7 +161,7 @@ class Cluster {
   // Ends the set-aside and refreshes the agent.
   void end_keep(Agent& agent);
 
-  // --- small steps that keep everything consistent ----------------------------------------------
+  // --- steps that keep the books consistent -----------------------------------------------------
   Agent& agent(const AgentId& id) const;
   Framework& framework(const FrameworkId& id) const;
   void mark_dirty();
@@ -205,7 +205,7 @@ class Cluster {
   // Adds the violated invariants of the books. O(everything).
   void check(std::vector<Violation>& found) const;
 
-  // --- what there is ----------------------------------------------------------------------------
+  // --- the state --------------------------------------------------------------------------------
   const AllocatorOptions options;
   RoleTable role_table;
   bool knows_all_tasks = true;
@@ -221,9 +221,9 @@ class Cluster {
   bool shares_dirty = false;  // a total or a weight changed: the next decision rebuilds shares
   bool dirty = false;         // an event came after the last decision
 
-  // --- indices over it --------------------------------------------------------------------------
+  // --- indices of the state ---------------------------------------------------------------------
   FreeAgents free_agents{options.placement};
-  Workload workload;  // of the placement policy fgd
+  Workload workload;  // for the placement policy fgd
   // Leaves that want offers, except those for which nothing fits in the current decision.
   LeafOrder demanding{tree, 0};
   // The demanding leaves that must look at more than the grown agents.
@@ -286,7 +286,7 @@ class Cluster {
   Time decided_at;
   uint64_t offers_before = 0;
 
-  // --- remembered of rules ----------------------------------------------------------------------
+  // --- caches of rules --------------------------------------------------------------------------
   mutable bool entitlements_known = false;
   bool entitlements_old = false;  // the wanted counts of asks changed enough to change entitlements
   mutable bool entitled_anew = false;  // find_entitled_tasks() has run since note_lags()

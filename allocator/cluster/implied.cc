@@ -1,4 +1,4 @@
-// The implied ask of a framework that takes open offers: note_open_answer() is the rule.
+// The implied ask of a framework that takes open offers. Begin with note_open_answer().
 
 #include <algorithm>
 #include <utility>
@@ -108,7 +108,7 @@ void Cluster::imply(Leaf& l, const Implied& implied) {
   update_demand(l, true);
 }
 
-// Tasks of other shapes count by the leaf's most used kind.
+// Tasks of other shapes count by the leaf's dominant kind.
 void Cluster::recount_implied(const Leaf& l) {
   AskEntry* const ask = l.owner->implied;
   if (ask == nullptr || &l != l.owner->own) return;

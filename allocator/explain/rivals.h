@@ -17,7 +17,7 @@ class Rivals {
  public:
   // The resources that become available, and the possible changes of the order.
   struct Change {
-    std::vector<const AgentState*> more = {};  // agents on which more is free, as they are then
+    std::vector<const AgentState*> more = {};  // agents with more free resources, after the change
     const Supposed* as_if = nullptr;           // uses and settings
     std::map<const AskEntry*, int64_t> ended = {};  // the number of ended tasks, by ask
     const Framework* only = nullptr;                // only this framework gets more

@@ -51,7 +51,7 @@ ResourceVector part_like(const ResourceVector& all, const ResourceVector& accept
   return piece.min(all);
 }
 
-// `most`, and of each kind the rest too, if that is less than what is offered and may be had.
+// `most`, plus the rest of each kind if that rest is smaller than a useful offer and permitted.
 ResourceVector with_rest(ResourceVector most, const ResourceVector& all,
                          const ResourceVector& permitted, const ResourceVector& least) {
   for (const ResourceKind kind : kResourceKinds) {

@@ -1,4 +1,4 @@
-// The phases of a decision: decide() first.
+// The phases of a decision. Begin with decide().
 
 #include "allocator/round/round.h"
 

@@ -1,4 +1,4 @@
-// Turns: next() first.
+// Turns. Begin with next().
 
 #include "allocator/round/turns.h"
 

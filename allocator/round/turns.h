@@ -20,7 +20,7 @@ namespace proffer::fair {
 struct Turn {
   Leaf* leaf = nullptr;
   std::vector<Role*> within = {};
-  // The first of these roles whose guarantee would not cover `more`.
+  // The first role of `within` whose guarantee would not cover `more`.
   const Role* exceeded(const ResourceVector& more) const;
 };
 

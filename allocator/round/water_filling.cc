@@ -1,4 +1,4 @@
-// Counts of tasks by progressive filling: fill() is the story.
+// Counts tasks by progressive filling. Begin with fill().
 
 #include "allocator/round/water_filling.h"
 

@@ -1,4 +1,4 @@
-// Why a leaf may not have more. denial() is the rule.
+// Denials of further resources to a leaf. Begin with denial().
 
 #include "allocator/rules/denial.h"
 

@@ -56,7 +56,7 @@ class View {
   bool has_headroom_below(const AskEntry& ask) const {
     return supposed_ == nullptr || supposed_->without_headroom_ != &ask;
   }
-  // As Cluster::usable_total().
+  // Like Cluster::usable_total().
   ResourceVector usable_total() const;
   // Maintained by know_entitlements() in denial.h.
   ResourceVector& demand(const Node& node) const;

@@ -1,5 +1,5 @@
-// review() finds entitlements and ends claims at the beginning of a decision; assign() makes claims
-// once the tasks that are owed have been given.
+// review() updates entitlements and ends claims at the beginning of a decision; assign() makes
+// claims after the owed tasks have been given.
 
 #include "allocator/waiting/gate.h"
 

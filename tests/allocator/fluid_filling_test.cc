@@ -139,7 +139,7 @@ TEST(FluidFilling, GuaranteeComesFirst) {
   EXPECT_NEAR(tasks(shares, b), 2, kNear);
 }
 
-// A guarantee of a fifth of the memory says nothing of CPUs.
+// A guarantee of a fifth of the memory does not bound the CPUs.
 TEST(FluidFilling, KindThatAGuaranteeDoesNotNameIsSharedFairly) {
   Tree tree(20, 100);
   Quota mem;

@@ -60,7 +60,7 @@ TEST(Gang, DecliningOneOfItsOffersTakesTheOthersBack) {
   s.decide();
   ASSERT_EQ(s.rescinds().size(), 1u);
   EXPECT_EQ(s.rescinds()[0].reason, RescindReason::kGangBroken);
-  // The two others do.
+  // The two other agents fit the gang.
   EXPECT_EQ(s.framework("f").offers().size(), 2u);
   for (const std::string& offer : s.framework("f").offers()) {
     EXPECT_NE(offer.substr(0, 2), declined);

@@ -151,7 +151,8 @@ TEST(HardCases, WithoutReclaimWhatAnAbsentRoleIsGuaranteedIsHeld) {
   expect_lawful(run);
 }
 
-// Six CPUs on one agent: no victim on the small agents helps, and the large one is the owner's own.
+// The claimant needs six CPUs on one agent: victims on the small agents do not help, and the task
+// on the large one is the owner's own.
 TEST(HardCases, NobodyIsRevokedIfTheClaimantWouldNotFitThen) {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("small-", i), "cpus:4;mem:4GiB", "size:small");

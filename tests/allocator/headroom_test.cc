@@ -125,9 +125,9 @@ TEST(Headroom, IsEverybodysAgainWhenTheAskIsWithdrawnOrTheLimitChanges) {
     if (withdrawn) {
       s.framework("large").asks("cpus:3;mem:3GiB", 0);
     } else {
-      s.limit("eng", "cpus:2.5");  // It can never run now.
+      s.limit("eng", "cpus:2.5");  // The ask can never run now.
       s.limit("eng", "cpus:4");
-      s.framework("large").asks("cpus:5;mem:3GiB", 1);  // Nor this one.
+      s.framework("large").asks("cpus:5;mem:3GiB", 1);  // It can never run either.
     }
     s.run_until_nothing_fits();
     EXPECT_EQ(s.framework("small").tasks("small"), 4);

@@ -71,7 +71,7 @@ TEST(ImpliedAsk, AFrameworkThatTakesNothingCountsInNoEntitlement) {
   s.decide();
   EXPECT_EQ(s.role("small").entitlement[ResourceKind::kCpus], 8000);
 
-  // It counts again from the first task that it launches.
+  // The framework counts again after its first launch.
   s.framework("small").asks("cpus:1;mem:512", 0);
   s.framework("small").ends(6);
   s.advance(kDeclineFilter);

@@ -72,9 +72,9 @@ TEST(Lag, IsZeroAgainWhenTheWaitEnds) {
 
 TEST(Lag, CountsEachEntitlementForItsOwnTime) {
   Lag lag;
-  lag.note(at(0), {.waits = true, .entitled = 10, .used = 4});   // 0.6 a second
-  lag.note(at(10), {.waits = true, .entitled = 5, .used = 4});   // 0.2 a second
-  lag.note(at(30), {.waits = true, .entitled = 40, .used = 4});  // 0.9 a second
+  lag.note(at(0), {.waits = true, .entitled = 10, .used = 4});   // 0.6 s per second
+  lag.note(at(10), {.waits = true, .entitled = 5, .used = 4});   // 0.2 s per second
+  lag.note(at(30), {.waits = true, .entitled = 40, .used = 4});  // 0.9 s per second
   EXPECT_EQ(lag.at(at(40)), seconds(6 + 4 + 9));
 }
 
@@ -425,7 +425,7 @@ class FromScratch {
       }
     }
   }
-  // Time passes, and a step ends with each decision.
+  // Advances time; a step ends with each decision.
   void pass(Duration duration) {
     const Time end = s_.now() + duration;
     while (s_.now() < end) {

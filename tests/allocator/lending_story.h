@@ -97,7 +97,7 @@ class LendingStory {
     of_ask.wanted = count;
     declare(id);
   }
-  // Its oldest tasks end and are not wanted again.
+  // Ends the framework's oldest tasks; they are not wanted again.
   void finishes(const std::string& framework, int64_t count) {
     OfAsk& of_ask = asks_.at({FrameworkId(framework), AskName("task")});
     while (count-- > 0) end(FrameworkId(framework), of_ask, of_ask.running.begin()->first);

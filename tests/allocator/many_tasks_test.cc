@@ -13,7 +13,7 @@ void add_agents(AllocatorScenario& s, int64_t count, const std::string& resource
   for (int64_t i = 0; i < count; ++i) s.agent(text("a", 100 + i), resources);
 }
 
-// Their shares tie at every step, so one at a time each offer would be of one task.
+// Their shares tie at every step, so with single turns each offer would hold one task.
 TEST(ManyTasks, OfEachFrameworkComeTogetherOnItsAgents) {
   AllocatorScenario s;
   add_agents(s, 12, "cpus:16;mem:16GiB");

@@ -1,4 +1,5 @@
-// Where tasks go: limits by attribute, spread, preferred hosts, expiry, devices, and bad asks.
+// Placement of tasks: limits by attribute, spread, preferred hosts, expiry, devices; and invalid
+// asks.
 
 #include <gmock/gmock.h>
 

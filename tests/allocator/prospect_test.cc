@@ -1,4 +1,4 @@
-// Whether a task will end, as far as that can be known: a table (allocator/rules/prospect.h).
+// Predictions of the ends of tasks: a table (allocator/rules/prospect.h).
 
 #include "allocator/rules/prospect.h"
 

@@ -1,4 +1,4 @@
-// Guarantees and limits, and what each role is entitled to.
+// Guarantees, limits and entitlements of roles.
 
 #include <gtest/gtest.h>
 

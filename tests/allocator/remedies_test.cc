@@ -52,7 +52,7 @@ TEST(Remedies, SayOnlyWhatAloneSuffices) {
   s.agent("a1", "cpus:4;mem:4GiB", "disk:hdd");
   s.framework("web").asks("cpus:3;mem:3GiB", 1);
   s.run_until_nothing_fits();
-  // Neither more memory nor another disk is enough: the task would have to end as well.
+  // Neither more memory nor another disk suffices: the task would have to end as well.
   s.framework("f").asks("cpus:2;mem:2GiB", 1, "task", "disk == ssd");
   s.decide();
   EXPECT_THAT(said(s, "f"), IsEmpty());

@@ -39,7 +39,7 @@ class AllocatorScenario {
    public:
     Framework(AllocatorScenario& s, FrameworkId id) : s_(s), id_(std::move(id)) {}
 
-    // Replaces the ask of this name; others stay. Subscribes first if needed.
+    // Replaces the ask of this name; other asks stay. Subscribes the framework first if needed.
     Framework& asks(const std::string& shape, int64_t count = 1'000,
                     const std::string& name = "task", const std::string& constraint = "",
                     int64_t ports = 0, int32_t priority = 0) {
@@ -190,7 +190,7 @@ class AllocatorScenario {
       return {};
     }
     const FrameworkId& id() const { return id_; }
-    // The ask as it is declared now, its count without what has been launched.
+    // The ask as declared now; its count excludes launched tasks.
     const Ask& ask_of(const AskName& name) {
       for (const Ask& ask : s_.asks_[id_]) {
         if (ask.name == name) return ask;

@@ -77,7 +77,7 @@ TEST(Victims, AreOfTheMostOverBorrowerAndThatChangesWithEach) {
   t.task(much, 1);
   t.task(much, 1);
   EXPECT_EQ(t.victims_for(1), "2");
-  EXPECT_EQ(t.victims_for(3), "2 3 0");  // of equals the first in the table
+  EXPECT_EQ(t.victims_for(3), "2 3 0");  // among equals the first in the table
 }
 
 TEST(Victims, OfALowerBandGoFirstWhateverTheShares) {
@@ -147,7 +147,7 @@ TEST(Victims, AreNotWhatAGuaranteeCovers) {
   // A guarantee of GPUs does not protect tasks without GPUs.
   t.borrowers[b].guarantee = Quota::of(ResourceVector::of(0, 0, 0, 2'000));
   EXPECT_EQ(t.victims_for(1), "0");
-  // One task may cross the line, a second not.
+  // One victim may take the borrower below its guarantee, a second may not.
   t.borrowers[b].guarantee = Quota::of(cpus(9));
   t.candidates[0].amounts = t.candidates[0].frees = cpus(3);
   t.task(b, 3);
