@@ -61,7 +61,9 @@ void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionReco
       if (l.get() == &winner || l->mode == OfferMode::kOpen || !l->wants_offers()) continue;
       if (!had_less(*l, winner, given.before)) continue;
       for (const AskEntry* ask : l->order) {
-        // For gangs it is unknown whether a whole gang would have fitted.
+        // For gangs it is unknown whether a whole gang would have fitted. Filters by amount compare
+        // with the present free amounts of the agent: the larger amounts of `books` must not lift
+        // them.
         if (given.owed && !gate.is_owed(*ask, cluster.decided_at)) continue;
         if (ask->unmet() == 0 || ask->ask.gang > 1 || !denial(cluster, *ask).is_none()) continue;
         // The resources that others leave may have grown since.

@@ -93,7 +93,7 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand,
   return floor.min(most);
 }
 
-// Its use plus its asks, except asks that a limit forbids.
+// Its use plus its asks, each ask only as far as the limits allow it alone.
 ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVector& total) {
   ResourceVector wanted = view.use(leaf);
   if (!view.wants_offers(leaf)) return wanted;
