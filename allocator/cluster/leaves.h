@@ -69,7 +69,7 @@ struct AskEntry {
   std::optional<Time> alarm = {};
   std::optional<Time> expires = {};
   bool expired = false;
-  Time prefers_since = {};  // time of its declaration, or of its first want after it was met
+  Time prefers_since = {};  // time of its declaration, or of its new demand after it was met
   bool paused = false;      // it gets nothing for now
   int64_t refusals = 0;     // consecutive answers to its offers without a launch
   // `refusals` reached the limit: the ask counts in no entitlement until one of its tasks is

@@ -2,8 +2,8 @@
 
 // Prevents starvation below a limit. In a role that small tasks keep near its limit a large ask
 // would never fit, regardless of agents set aside for it. So if an ask that has waited for
-// claim_after meets a limit when its turn comes, room is kept for it: until it is served, other
-// asks may use less below all limits above it. Begin with keep().
+// claim_after meets a limit when its turn comes, room is kept for it below all limits above it at
+// the same time: other asks may use that much less until it is served. Begin with keep().
 //
 // If two asks have room kept, the earlier is served first, so they do not block each other. Two
 // asks have room below one limit only if both fit there: room is collected for one ask at a time. A
