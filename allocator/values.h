@@ -113,7 +113,7 @@ struct Rescind {
   RescindReason reason = RescindReason::kExpired;
 };
 
-// A task that must end by `deadline`; its resources then go to another role.
+// A task that must end by `deadline`; its resources then go to others.
 struct Revoke {
   AgentId agent = {};
   FrameworkId framework = {};
