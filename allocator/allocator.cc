@@ -1,4 +1,4 @@
-// Each event goes to the cluster, and those that wait are told where it concerns them.
+// Passes each event to the cluster, and to the waiting structures that it concerns.
 
 #include "allocator/allocator.h"
 
@@ -28,8 +28,8 @@ Allocator::~Allocator() = default;
 void Allocator::set_agent(const AgentId& id, AgentResources resources) {
   Agent& agent = cluster_->set_agent(id, std::move(resources));
   if (agent.claimant == nullptr) return;
-  // It may be too small now, or not have the attributes; and nothing is kept beside what is
-  // reserved.
+  // The agent may be too small now, or have other attributes; and no part of an agent is kept if it
+  // has reservations.
   const bool is_kept_in_vain = !agent.keep.is_zero() && !agent.parts.empty();
   if (is_kept_in_vain || !fair::could_ever_fit(*agent.claimant, agent)) waiting_->leave(agent);
 }
@@ -264,7 +264,7 @@ std::vector<Violation> Allocator::violations() const {
   std::vector<Violation> found;
   cluster_->check(found);
   waiting_->check(found);
-  // What a decision promises holds until the next event.
+  // The laws of a decision hold until the next event.
   if (!cluster_->dirty) fair::check_decision(*cluster_, waiting_->gate, *last_, found);
   return found;
 }

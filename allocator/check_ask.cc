@@ -1,5 +1,5 @@
-// What peers may ask for. check_ask() last; what it finds wrong is told with the value, the rule
-// and the ask's name.
+// Checks of asks from peers. Begin with check_ask(), at the end; an error names the value, the rule
+// and the ask.
 
 #include "allocator/allocator.h"
 #include "common/constraint_matcher.h"
@@ -10,7 +10,7 @@ namespace {
 
 Error wrong(std::string message) { return Error::invalid_argument(std::move(message)); }
 
-// Where its tasks may or would rather be.
+// Checks constraints, limits, spread and preferences.
 Result<void> check_places(const Ask& ask) {
   if (!ask.spread.empty()) {
     if (Result<void> checked = check_name("attribute", ask.spread); !checked) {

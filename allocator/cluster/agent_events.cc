@@ -1,5 +1,5 @@
-// An agent comes, changes or leaves. Each event brings the books up to date at once (what is free,
-// who holds what, the index) and leaves the deciding to decide(). set_agent() first.
+// Events of agents. Each event updates the books at once (free amounts, uses, the index) and leaves
+// decisions to decide(). Begin with set_agent().
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
     place = std::make_unique<Agent>();
     place->id = id;
     if (free_agent_slots_.empty()) {
-      place->slot = agents.size() - 1;  // All below are taken.
+      place->slot = agents.size() - 1;  // All lower slots are taken.
     } else {
       place->slot = free_agent_slots_.back();
       free_agent_slots_.pop_back();
@@ -34,7 +34,7 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
         is_plain ? brought.total : brought.part(slice.reserved_for, slice.revocable).total;
     there += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
   }
-  // If it is another machine, what was offered of it is not what there is.
+  // If the agent is another machine, its offers are void.
   const bool is_other = a.attributes != resources.attributes ||
                         a.counted_total() != brought.counted_total() || a.ports != resources.ports;
   if (is_other) rescind_all(offers_of(a), RescindReason::kAgentChanged);
@@ -64,9 +64,8 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   return a;
 }
 
-// Between those of its neighbours, and nearer to the one before, since agents often come in the
-// order of their ids. If no number is left there, all get new ones: O(agents), as what follows when
-// there are other agents.
+// The rank lies between those of the neighbours, nearer to the lower one, since agents often come
+// in the order of their ids. If no number is left there, all agents get new ranks: O(agents).
 void Cluster::find_rank(Agent& a) {
   constexpr uint64_t kMiddle = uint64_t{1} << 63;
   constexpr uint64_t kFar = uint64_t{1} << 32;
@@ -159,8 +158,7 @@ void Cluster::refresh(Agent& a, bool grew) {
   if (!a.is_grown) grown.push_back(&a);
   a.is_grown = true;
   if (a.claimant == nullptr) return;
-  // What is set aside is looked at by the one who waits for it, and by those who come before
-  // claims.
+  // The asks that must look at the agent are its claimant and those that come before claims.
   update_demand(*a.claimant->leaf, true);
   if (a.purpose == Purpose::kClaim) wake_promised(tree.root());
 }
@@ -170,7 +168,7 @@ void Cluster::clear_grown() {
   grown.clear();
 }
 
-// The next claim there calls begin_hold().
+// The next claim on the agent calls begin_hold().
 void Cluster::end_hold(Agent& a) {
   if (a.hold.is_speculative) --speculative_holds;
   a.hold = {};

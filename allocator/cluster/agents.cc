@@ -32,8 +32,8 @@ size_t TaskTermsHash::operator()(const TaskTerms& terms) const {
 
 namespace {
 
-// Up to `wanted` out of `free`. Of gpus, the devices that a task would take; until there are
-// enough of them, whole ones for whole ones, and for a part of one none.
+// Up to `wanted` out of `free`. For GPUs, the devices that a task would take; if there are not
+// enough: whole devices if whole ones are wanted, and none if a part of a device is wanted.
 Resources part_of(const Resources& free, const ResourceVector& wanted) {
   if (fits(wanted, free)) return carve(wanted, free);
   Resources part{.amounts = free.amounts.min(wanted)};
@@ -65,7 +65,7 @@ void Books::compute_free() {
     free -= kept;
     return;
   }
-  // What is missing is taken from what is unreserved first.
+  // A shortage reduces the unreserved part first.
   Shortage missing;
   std::vector<Resources*> there = {&free};
   free = missing.add(total, allocated, offered);
@@ -176,7 +176,8 @@ void Books::forget_empty_parts() {
 }
 
 bool Books::is_offered_beyond_total() const {
-  // Of one state gpus are looked at by device: a task may hold some that the state has no more.
+  // GPUs of one state are compared by device: a task may hold a device that the state no longer
+  // has.
   const auto beyond = [](const Resources& there, const Held& held, const Held& offers,
                          bool is_all = true) {
     for (const ResourceKind kind : kResourceKinds) {
@@ -217,7 +218,7 @@ Booked Books::book(const std::vector<Slice>& slices) const {
     }
     Slice plain{.resources = {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus},
                 .reserved_for = slice.reserved_for};
-    // An agent that estimates lends nothing else, so what is revocable there is its estimate.
+    // An agent that estimates lends nothing else, so all revocable use there is its estimate.
     if (slice.revocable && slice.reserved_for.empty()) {
       plain.revocable = estimate() != nullptr;
       if (!plain.revocable) booked.lent = true;

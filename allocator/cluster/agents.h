@@ -1,6 +1,6 @@
 #pragma once
 
-// The agents as the allocator sees them.
+// The allocator's view of the agents.
 
 #include <cstdint>
 #include <map>
@@ -25,18 +25,18 @@ struct Framework;
 struct Leaf;
 struct OutstandingOffer;
 
-// Which task: ids are unique within their frameworks.
+// Identifies a task: task ids are unique within their frameworks.
 struct TaskRef {
   FrameworkId framework = {};
   TaskId task = {};
   auto operator<=>(const TaskRef&) const = default;
 };
-// To look one up without copies of the ids.
+// Looks up a task without copies of its ids.
 struct TaskKey {
   const FrameworkId& framework;
   const TaskId& task;
 };
-// The key of a task in its agent's table; the framework's id is the one that its leaf keeps.
+// The key of a task in its agent's table; the framework's id is stored in its leaf.
 struct HeldTask {
   const FrameworkId& framework;
   TaskId task = {};
@@ -50,24 +50,25 @@ struct TaskRefOrder {
     return order != 0 ? order < 0 : a.task < b.task;
   }
 };
-// Slices as the books of an agent count them: what was lent of its own is its own.
+// Slices in the terms of an agent's books: a lent slice counts as unreserved.
 struct Booked {
-  Resources resources = {};        // unreserved and reserved: what counts in shares; without ports
-  std::vector<Slice> others = {};  // of these the reserved ones, and what is only estimated
-  // The slices were lent: unreserved, but to be given back to the claim that they were set aside
-  // for, at once or, if it backfills the claim, by the time limit of its tasks.
+  // unreserved and reserved: the amounts that count in shares; without ports
+  Resources resources = {};
+  std::vector<Slice> others = {};  // the reserved ones of these, and the estimated ones
+  // The slices are lent: unreserved, but due back to the claim for which they are set aside: at
+  // once, or, if the task backfills the claim, by its time limit.
   bool lent = false;
   Resources unreserved() const;
   ResourceVector estimated() const;
   bool operator==(const Booked&) const = default;
 };
 
-// What the tasks of one ask have in common, which they share: there may be hundreds of thousands.
+// The data that tasks of one ask share, since there may be hundreds of thousands of tasks.
 struct TaskTerms {
   Booked booked = {};
   AskName ask = {};
   TaskClaim claim = {};
-  // How long its ask said that it is expected to run when it began; zero: it did not say.
+  // The run time that its ask declared when the task began; zero: none.
   Duration expected = {};
   bool operator==(const TaskTerms&) const = default;
 };
@@ -75,12 +76,12 @@ struct TaskTermsHash {
   size_t operator()(const TaskTerms& terms) const;
 };
 
-// A task that is allocated.
+// An allocated task.
 struct Task {
   struct Times {
-    std::optional<Time> ends_by = {};  // it has had a revoke notice
-    // It backfills a claim, and by its time limit it will have ended by then. Until then it is not
-    // taken back for the claim.
+    std::optional<Time> ends_by = {};  // it has a revoke notice with this deadline
+    // The task backfills a claim, and its time limit ends it by then. Until then it is not
+    // preempted for the claim.
     std::optional<Time> lent_until = {};
     bool operator==(const Times&) const = default;
   };
@@ -104,10 +105,10 @@ struct Task {
 };
 static_assert(sizeof(Task) <= 40);
 
-// The tasks of an agent, in order of their frameworks' ids and their own.
+// The tasks of an agent, ordered by framework id, then task id.
 class HeldTasks : public std::map<HeldTask, Task, TaskRefOrder> {
  public:
-  // It must be here.
+  // CHECKs that the task is here.
   Task& at(const TaskRef& ref) {
     const auto found = find(ref);
     CHECK(found != end()) << ref.framework.str() << "/" << ref.task.str();
@@ -120,12 +121,12 @@ class HeldTasks : public std::map<HeldTask, Task, TaskRefOrder> {
   }
 };
 
-// From its launch until a task with this time limit has surely ended: its start, which its time
-// limit does not count, and its end, for which it has a grace.
+// The time from launch until a task with this time limit has surely ended. It includes the start,
+// which the time limit does not count, and the grace at the end.
 inline constexpr Duration kStartAllowance = seconds(10);
 constexpr Duration surely_takes(Duration max_run_time) { return max_run_time + kStartAllowance; }
 
-// One reservation state of an agent beyond the unreserved: reserved for a role, or estimated.
+// One reservation state of an agent other than unreserved: reserved for a role, or estimated.
 struct Part {
   RoleName reserved_for = {};
   bool revocable = false;  // estimated; counts in no total and no share
@@ -142,22 +143,22 @@ struct Books {
   Resources total = {};  // unreserved
   Held allocated = {};
   Held offered = {};
-  // Up to so much of what is neither is kept for a claim, with what is lent; only where nothing is
-  // reserved.
+  // At most this much of the amounts that are neither allocated nor offered, including the lent
+  // part, is kept for a claim; only on agents without reservations.
   ResourceVector keep = {};
-  ResourceVector lent = {};      // of the claim, to others; where nothing is reserved
-  Resources kept = {};           // of what is to be kept, what there is
-  Resources free = {};           // the rest, per kind and device
+  ResourceVector lent = {};      // the part of the claim lent to others; only without reservations
+  Resources kept = {};           // the existing part of `keep`
+  Resources free = {};           // the rest, by kind and device
   std::vector<Part> parts = {};  // reserved ones by role, then the estimated one; most have none
 
   void compute_free();
-  // The free slices that the role may use: reserved for it and the roles above it, and unreserved.
+  // The free slices that the role may use: unreserved, or reserved for the role or a role above it.
   std::vector<Slice> usable(const RoleName& role) const;
-  // The same if nothing were allocated or offered.
+  // The same as if nothing were allocated or offered.
   std::vector<Slice> usable_total(const RoleName& role) const;
-  // With what is kept, for the ask for which that is.
+  // Free and kept resources together, for the ask with the claim.
   Resources free_and_kept() const;
-  // Of all that is unreserved or reserved for anybody.
+  // Sums over the unreserved and the reserved parts, without the estimated part.
   ResourceVector counted_total() const;
   ResourceVector counted_allocated() const;
   ResourceVector counted_offered() const;
@@ -167,10 +168,9 @@ struct Books {
   // The estimated part, or nullptr.
   const Part* estimate() const;
   Part* estimate();
-  Part& part(const RoleName& reserved_for, bool revocable);  // a new one if there is none
+  Part& part(const RoleName& reserved_for, bool revocable);  // creates it if it does not exist
   void forget_empty_parts();
-  // Whether more is offered of a state, or of all together, than there is besides what is
-  // allocated.
+  // Whether the offers of one state, or of all together, exceed its unallocated resources.
   bool is_offered_beyond_total() const;
 
   // `slices` in the terms of these books.
@@ -184,52 +184,52 @@ struct Books {
   void change(const Booked& booked, Held Books::*unreserved, Held Part::*other, bool add);
 };
 
-// Why something of an agent is set aside.
+// Why resources of an agent are set aside.
 enum class Purpose : uint8_t {
   kNone,
-  kNotice,  // tasks were told to end for the ask (waiting/reclaims.h)
-  kOwed,    // the ask is owed it (waiting/gate.h)
-  kClaim,   // the ask has waited for long (waiting/claims.h)
+  kNotice,  // tasks have a revoke notice for the ask (waiting/reclaims.h)
+  kOwed,    // the ask is owed a task (waiting/gate.h)
+  kClaim,   // the ask has waited long (waiting/claims.h)
 };
 
-// The outstanding offers of an agent, or of a leaf, the oldest first; kept by OutstandingOffers,
-// where they are walked too.
+// A list of the outstanding offers of an agent or of a leaf, oldest first. OutstandingOffers
+// maintains and walks it.
 struct OfferList {
   OutstandingOffer* first = nullptr;
   OutstandingOffer* last = nullptr;
   bool empty() const { return first == nullptr; }
 };
 
-// What the rules look at to say whether an ask fits an agent. A copy may be changed, to see what
-// would be if the agent were otherwise (explain/).
+// The part of an agent that decides whether an ask fits. explain/ changes copies of it to examine
+// hypothetical states.
 struct AgentState : Books {
   AgentId id = {};
-  size_t slot = 0;  // a small number of its own, by which others keep what they know of it
+  size_t slot = 0;  // a small unique number, an index into tables of others
   Attributes attributes = {};
-  uint64_t attributes_version = 0;  // never used twice, whatever agent; for caches
+  uint64_t attributes_version = 0;  // unique over all agents and times; for caches
   bool active = true;
   bool draining = false;
 
   PortSet ports = {};
-  PortSet free_ports = {};      // those that no task takes
+  PortSet free_ports = {};      // ports that no task takes
   int64_t free_port_count = 0;  // of these
-  int64_t ports_offered = 0;    // wanted by the fills of outstanding offers
+  int64_t ports_offered = 0;    // ports that the fills of outstanding offers need
 
-  // An ask for which something is set aside here, and why. What is kept is for it alone; if nothing
-  // is kept, all that becomes free is.
+  // The ask for which resources are set aside here, and the reason. If `keep` is zero, all
+  // resources that become free here are for the ask; else only the kept ones.
   AskEntry* claimant = nullptr;
   Purpose purpose = Purpose::kNone;
 
   bool by_notice() const { return purpose == Purpose::kNotice; }
-  // Whether others may be given nothing here.
+  // Whether other asks get nothing here.
   bool is_set_aside() const { return claimant != nullptr && keep.is_zero(); }
   int64_t ports_left() const { return free_port_count - ports_offered; }
-  // Whether it may be offered at all.
+  // Whether the agent may be offered.
   bool serves() const { return active && !draining; }
 };
 
 struct Agent : AgentState {
-  uint64_t rank = 0;  // ranks are in the order of ids, which are slower to compare
+  uint64_t rank = 0;  // ordered as the ids, and faster to compare
   struct Use {
     const Framework* framework = nullptr;
     ResourceVector amounts = {};
@@ -237,52 +237,52 @@ struct Agent : AgentState {
   std::vector<Use> allocated_to = {};  // in no order; none is zero
   HeldTasks tasks = {};
   OfferList offers = {};        // outstanding
-  ResourceVector noticed = {};  // of tasks that have had a notice
-  uint64_t growths = 0;         // how often something became free here
-  bool is_grown = false;        // Cluster::grown has it
+  ResourceVector noticed = {};  // the amounts of tasks with a revoke notice
+  uint64_t growths = 0;         // the number of times that resources became free here
+  bool is_grown = false;        // it is in Cluster::grown
 
-  // The claim that is held here, if there is one; kept by waiting/.
+  // The hold of a claim on this agent, if any; maintained by waiting/.
   struct Hold {
     Time since = {};
-    Time progress_at = {};     // when the most that was kept for it last became more
-    ResourceVector most = {};  // that was kept, or lent, at once
-    // It waits for tasks of unknown end.
+    Time progress_at = {};     // the time of the last increase of `most`
+    ResourceVector most = {};  // the maximum that was kept or lent at one time
+    // The hold waits for tasks of unknown end.
     bool is_speculative = false;
   };
   Hold hold = {};
-  // No claim is held here before this.
+  // No hold begins here before this time.
   Time rests_until = {};
 
-  // Kept by FreeAgents.
+  // Maintained by FreeAgents.
   bool listed = false;
   int64_t weighted_free = 0;
-  int64_t key = 0;          // by which it is ordered there
-  int64_t key_counted = 0;  // the same with what is reserved
-  size_t lacking = 0;       // see kinds_lacking(); all if something is reserved
-  // Roles for which something free is reserved here, and what.
+  int64_t key = 0;          // its order in FreeAgents
+  int64_t key_counted = 0;  // the same, including reserved resources
+  size_t lacking = 0;       // see kinds_lacking(); all kinds if a resource is reserved
+  // The free amounts that are reserved, by role.
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   // The number of its family (families.h), and the total for which it was found.
   size_t family = 0;
   ResourceVector family_of = {};
-  size_t index_at = 0;    // in which of the indices it is listed
-  uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
-  // Of those that are listed, the ones with the stamps before and after its own.
+  size_t index_at = 0;    // the number of its index in FreeAgents
+  uint64_t grown_at = 0;  // stamp of the last change that made more available
+  // The listed agents with the next lower and the next higher stamp.
   Agent* stamped_before = nullptr;
   Agent* stamped_after = nullptr;
   static constexpr size_t kNotFresh = ~size_t{0};
-  size_t fresh_place = kNotFresh;  // among those that are fresh
+  size_t fresh_place = kNotFresh;  // index in FreeAgents::fresh()
 
-  // Remembered by rules/fragmentation.h, while the free amounts and the typical shapes stay the
-  // same.
+  // The cache of rules/fragmentation.h; valid while the free amounts and the typical shapes stay
+  // the same.
   struct Fragments {
-    uint64_t version = 0;  // of the workload; zero: not known
+    uint64_t version = 0;  // of the workload; zero: not computed
     int64_t now = 0;
-    std::vector<int64_t> growth = {};  // by a task of each typical shape
+    std::vector<int64_t> growth = {};  // growth by a task of each typical shape
   };
   mutable Fragments fragments = {};
 
   void count_free_ports();
-  // The framework's tasks hold so much more, or less.
+  // Adds `more`, which may be negative, to the amounts of the framework's tasks.
   void note_allocated(const Framework& framework, const ResourceVector& more);
   bool has_gpus() const { return total.amounts[ResourceKind::kGpus] > 0; }
 };
@@ -293,12 +293,13 @@ struct AgentById {
 };
 using AgentSet = std::set<Agent*, AgentById>;
 
-// How many tasks of the shape fit into what the role may use there, at most count_max.
+// The number of tasks of the shape that fit into the slices that the role may use, at most
+// count_max.
 int64_t count_that_fits(const ResourceVector& shape, const Books& books, const RoleName& role,
                         int64_t count_max);
 bool fits(const ResourceVector& shape, const Books& books, const RoleName& role);
 
-// The agent's value of an attribute: "host" is its name; empty if it has none.
+// The agent's value of an attribute; "host" is the agent's name. Empty if it has none.
 const std::string& value_of(const AgentState& agent, const std::string& attribute);
 
 }  // namespace proffer::fair

@@ -1,4 +1,5 @@
-// Offers end: answered, expired or rescinded; tasks end, or are found running. settle() first.
+// Offers end by an answer, by expiry or by a rescind; tasks end, or are reported as running. Begin
+// with settle().
 
 #include <algorithm>
 
@@ -9,10 +10,11 @@
 namespace proffer::fair {
 namespace {
 
-// What an open framework accepts is judged by the last answers, so many or up to twice as many.
+// The accepted amounts of an open framework are a sum over this many to twice as many of its last
+// answers.
 constexpr int64_t kAcceptedAnswers = 8;
-// An ask is refused after so many answers without a launch. A scheduler with work may return an
-// offer now and then; tasks without end would take its part for good.
+// An ask counts as refused after this number of answers without a launch. A scheduler with work may
+// return an offer now and then; tasks without end would take its part permanently.
 constexpr int64_t kRefusals = 8;
 
 void note_accepted(Leaf& l, const ResourceVector& taken) {
@@ -28,7 +30,7 @@ void note_accepted(Leaf& l, const ResourceVector& taken) {
   ++accepted.answers;
 }
 
-// If the piece held less of some kind than was free for the framework.
+// Notes the piece in the filter if the framework could see more of some kind than the piece held.
 void note_piece(Filter& filter, const ResourceVector& piece, const ResourceVector& usable) {
   const bool is_part =
       std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
@@ -51,23 +53,24 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   prefetch(a);
   prefetch(l);
   prefetch(*first->grant);
-  std::vector<Slice> rest;  // of what was offered: what no task takes
+  std::vector<Slice> rest;  // the offered slices that no task takes
   Settled settled{.leaf = &l};
   const auto answer = [&](const AskName& name) -> Answer* {
     const auto ask = l.owner->asks.find(name);
-    // It is no longer declared, or is implied.
+    // The ask is no longer declared, or is implied.
     if (ask == l.owner->asks.end() || ask->second->is_implied()) return nullptr;
     for (Answer& known : settled.answers) {  // There are few.
       if (known.ask == ask->second.get()) return &known;
     }
     return &settled.answers.emplace_back(Answer{.ask = ask->second.get()});
   };
-  std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // what is to be launched of each
+  std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // tasks to launch, by gang
   int64_t ports = 0;
   use_later_ = {.leaf = &l};
-  bool is_open = false;  // one of them was an open offer
+  bool is_open = false;  // one of the offers was an open offer
   bool backfills = false;
-  ResourceVector seen;  // what was free when the last of them was made, with what they hold
+  // the free amounts at the time of the last of these offers, including the offers
+  ResourceVector seen;
   for (const OfferId& id : ids) {
     OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
@@ -123,11 +126,11 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   change_use(l, use.allocated, use.offered);
   const bool all_taken = rest.empty() && ports == 0;
   refresh(a, !all_taken);
-  // While it was out there was no second open offer of this agent. If it has not grown by this, it
-  // may have before.
+  // While the offer was open, there was no second open offer of this agent. If its end did not grow
+  // the agent, the agent may have grown before.
   if (is_open && all_taken) l.retry.insert(&a);
   update_demand(l, true);
-  // A gang of which something is not launched is not launched.
+  // A gang without all of its tasks is not launched.
   for (const auto& [gang, left] : gangs) {
     const bool is_whole = std::all_of(left.begin(), left.end(),
                                       [](const auto& of_ask) { return of_ask.second <= 0; });
@@ -140,10 +143,11 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     settled.implied = note_open_answer(l, said, a);
   }
   for (const Answer& one : settled.answers) note_answer(*one.ask, one.offered, one.launched);
-  // Where nothing is left, nothing was refused.
+  // If the tasks took everything, the framework refused nothing.
   if (all_taken) return settled;
   if (!refusal.too_little.empty() || refusal.wrong_agent) {
-    // Its answer is about what it saw: what became free meanwhile is news to it.
+    // The answer concerns the amounts that the framework saw; it has not seen resources freed since
+    // then.
     seen -= taken;
     Filter filter;
     for (const ResourceKind kind : refusal.too_little) {
@@ -251,12 +255,12 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
     change_use(l, ResourceVector() - ended.amounts(), {});
   }
   vacated.push_back({&a, l.owner, &l, ended.ask(), ended.since, ended.ends_by().has_value()});
-  // A claim may wait for what nobody expected to become free.
+  // A claim may now wait for the resources of a task that was expected never to end.
   if (ask != nullptr && ask->ask.duration == kDurationMax) ++claimable_version;
   const Booked& booked = ended.booked();
   if (booked.resources.is_zero() && booked.others.empty() && ended.ports->empty()) return;
   refresh(a, true);
-  // What was only lent does not show that things become free there.
+  // The end of lent use is no sign that resources become free there.
   if (ended.is_lent()) --a.growths;
 }
 
@@ -267,7 +271,7 @@ void Cluster::note_runs(Time now) {
   }
 }
 
-// What the leaf and its ask know of a task that is not there any more, but for its share.
+// Removes an ended task from the data of its leaf and ask, except from the share.
 AskEntry* Cluster::forget_task(Agent& a, const HeldTask& ref, const Task& task) {
   forget_notice(a, ref, task);
   if (task.lent_until()) lent_until_.erase(lent_until_.find(*task.lent_until()));
@@ -285,11 +289,11 @@ void Cluster::adopt(const AgentId& id, const FrameworkId& of, RunningTask task) 
   const RoleName role = task.claim.role.empty() ? f.role : task.claim.role;
   add_task(a, leaf_in(f, role), std::move(task));
   refresh(a, false);
-  // It may have parts now. Of such an agent nothing less than the whole is set aside.
+  // The agent may have parts now; of an agent with parts only the whole is set aside.
   if (a.claimant != nullptr && !a.keep.is_zero() && !a.parts.empty()) {
     a.purpose == Purpose::kOwed ? end_keep(a) : change_keep(a, {});
   }
-  // What runs there already may be what we have offered.
+  // The running task may use resources that are in an offer.
   rescind_what_does_not_fit(a);
 }
 
@@ -307,7 +311,7 @@ OutstandingOffer Cluster::end_offer(const OfferId& id) {
     if (ask == l.owner->asks.end()) continue;
     ask->second->offered -= fill.count;
     count_tasks(*ask->second, a, -fill.count);
-    // It may have moved to another role since.
+    // The ask may have moved to another role since.
     if (ask->second->leaf != &l) update_demand(*ask->second->leaf, true);
   }
   l.open_on.erase(&a);
@@ -335,12 +339,12 @@ void Cluster::rescind_one(OfferId id, RescindReason reason) {
 
 void Cluster::rescind_all(const std::vector<OfferId>& ids, RescindReason reason) {
   for (const OfferId& id : ids) {
-    // Else it was of a gang that was broken just now.
+    // Otherwise it belonged to a gang that was just broken.
     if (outstanding.find(id) != nullptr) rescind(id, reason);
   }
 }
 
-// The newest offers first, until no reservation state is offered beyond what it has.
+// Rescinds the newest offers first, until no reservation state is offered beyond its total.
 void Cluster::rescind_what_does_not_fit(Agent& a) {
   while (!a.offers.empty() && a.is_offered_beyond_total()) {
     rescind(a.offers.last->grant->offer.id, RescindReason::kAgentChanged);

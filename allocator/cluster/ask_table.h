@@ -1,6 +1,6 @@
 #pragma once
 
-// What somebody above the cluster keeps of each ask: looked up by the ask's slot.
+// A table of data about asks, for layers above the cluster, indexed by the ask's slot.
 
 #include <deque>
 
@@ -11,7 +11,7 @@ namespace proffer::fair {
 template <class Row>
 class AskTable {
  public:
-  // As it was left, or a new one.
+  // The row of the ask; a new one at first use.
   Row& operator[](const AskEntry& ask) {
     if (ask.slot >= rows_.size()) rows_.resize(ask.slot + 1);
     return rows_[ask.slot];
@@ -20,13 +20,13 @@ class AskTable {
     static const Row kNew;
     return ask.slot < rows_.size() ? rows_[ask.slot] : kNew;
   }
-  // The ask is no more; another may have its slot.
+  // The ask has ended; another ask may get its slot.
   void forget(const AskEntry& ask) {
     if (ask.slot < rows_.size()) rows_[ask.slot] = Row();
   }
 
  private:
-  std::deque<Row> rows_;  // so that rows stay where they are
+  std::deque<Row> rows_;  // rows keep their addresses
 };
 
 }  // namespace proffer::fair

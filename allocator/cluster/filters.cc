@@ -1,5 +1,6 @@
-// A decline keeps an agent away from a framework: for a time, or, with a reason, until the reason
-// is gone. is_filtered() (rules/fit.h) is the rule. One filter per framework and agent: the newest.
+// A decline excludes an agent from a framework's offers: for a time, or, with a reason, until the
+// reason is gone. is_filtered() (rules/fit.h) is the rule. There is one filter per framework and
+// agent: the newest.
 
 #include <algorithm>
 
@@ -8,7 +9,7 @@
 namespace proffer::fair {
 namespace {
 
-// So many timers of filters that were removed are never worth a look at all.
+// Up to this number, timers without a filter are not worth a cleanup.
 constexpr size_t kEndedTimersMax = 64;
 
 }  // namespace
@@ -16,7 +17,7 @@ constexpr size_t kEndedTimersMax = 64;
 void Cluster::add_filter(Leaf& l, Agent& a, Filter filter) {
   remove_filter(l, a);
   Framework& f = *l.owner;
-  // At the limit the framework is offered more often than it likes; nothing else happens.
+  // At the limit a new decline has no effect: the framework is offered the agent again.
   if (f.filter_count >= kFiltersPerFrameworkMax) return;
   if (f.declines.size() <= a.slot) f.declines.resize(a.slot + 1);
   Framework::Decline& decline = f.declines[a.slot];
@@ -91,9 +92,8 @@ void Cluster::forget_filter_timers(const std::function<bool(const FilterTimer&)>
   std::make_heap(filter_timers_.begin(), filter_timers_.end());
 }
 
-// What it had too little of counts what was free for anybody. Where something is reserved for
-// another role than before, or for nobody, that says nothing about what a framework would see.
-// O(frameworks).
+// "Too little" filters compare with amounts that are free for any role. If a reservation comes,
+// moves or ends, these say nothing about the amounts that a framework sees. O(frameworks).
 void Cluster::forget_too_little(Agent& a) {
   for (const auto& [id, f] : frameworks) {
     const auto at = f->reasons.find(a.id);

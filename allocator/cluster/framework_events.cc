@@ -1,4 +1,4 @@
-// A framework comes, changes its mind or leaves. declare_asks() first.
+// Events of frameworks and their asks. Begin with declare_asks().
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ void Cluster::add_framework(const FrameworkId& id, const RoleName& role, OfferMo
   frameworks.emplace(id, std::move(made));
   f.own = &leaf_in(f, role);
   if (mode == OfferMode::kOpen) {
-    ++asks_version;  // It may want everything.
+    ++asks_version;  // Its demand may be unlimited.
     if (open_frameworks++ == 0) free_agents.begin_freest_first();
   }
   update_demand(*f.own, true);
@@ -82,7 +82,7 @@ void Cluster::set_framework_active(Framework& f, bool active) {
 void Cluster::withdraw_framework(Framework& f) {
   mark_dirty();
   ++asks_version;
-  // Nobody is there to hear of its offers.
+  // The framework cannot answer its offers.
   for (const auto& [role, l] : f.leaves) rescind_all(offers_of(*l), RescindReason::kFrameworkLost);
   rescinds.erase(std::remove_if(rescinds.begin(), rescinds.end(),
                                 [&](const Rescind& r) { return r.framework == f.id; }),
@@ -123,7 +123,7 @@ void Cluster::remove_framework(const FrameworkId& id) {
 
 namespace {
 
-// A port by number is one task's at a time, also while offers for it are outstanding.
+// Only one task at a time can have a static port, also while offers for it are outstanding.
 void bound_by_static_ports(Ask& ask) {
   if (ask.static_ports.empty()) return;
   const auto at = std::lower_bound(
@@ -172,14 +172,14 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
     }
     const bool is_known = entry != nullptr && same_but_count(ask, entry->ask);
     if (!is_known) {
-      // A name given twice: the later one counts.
+      // If two asks have the same name, the later one counts.
       if (entry != nullptr) end(entry);
       entry = make_ask(f, ask);
       some_new = true;
       entry->ask = ask;
       begin_ask(*entry, now);
     }
-    // One that wants something again waits again for where it would rather be.
+    // An ask that wants tasks again begins a new locality wait.
     const bool was_met = entry->unmet() == 0;
     if (options.placement == Placement::kFgd) {
       workload.note(ask.shape, ask.count - (is_known ? entry->ask.count : 0));
@@ -208,7 +208,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
   for (const auto& [name, ask] : f.asks) {
     if (ask->changes_entitlements()) entitlements_old = true;
   }
-  // What was too little or wrong for other asks may be right for these.
+  // Amounts or agents that did not suit other asks may suit these.
   if (some_new) {
     while (!f.reasons.empty()) remove_filter(*f.own, agent(f.reasons.begin()->first));
     for (const auto& [name, ask] : f.asks) ask->tried_at = 0;

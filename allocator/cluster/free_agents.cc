@@ -1,4 +1,4 @@
-// How the index of free agents is kept: insert() and erase() of one agent, and of one block.
+// Maintains the index of free agents: insert() and erase() of one agent, and of one block.
 
 #include "allocator/cluster/free_agents.h"
 
@@ -17,7 +17,7 @@ bool is_first_by_id(const Agent* a, const Agent* b) {
   return a->rank != b->rank ? a->rank < b->rank : a->id < b->id;
 }
 
-// Agents are often alike and came in the order of their ids.
+// Tries the end first: agents are often alike and come in the order of their ids.
 template <class Less>
 void sort_if_need_be(std::vector<Agent*>& agents, Less less) {
   if (!std::is_sorted(agents.begin(), agents.end(), less)) {
@@ -25,7 +25,7 @@ void sort_if_need_be(std::vector<Agent*>& agents, Less less) {
   }
 }
 
-// What is free only of estimates is lent, not offered from here.
+// Estimated resources are lent, not offered from this index.
 bool has_something_free(const Agent& agent) {
   if (!agent.free.amounts.is_zero()) return true;
   return std::any_of(agent.parts.begin(), agent.parts.end(), [](const Part& part) {
@@ -38,12 +38,12 @@ bool has_something_free(const Agent& agent) {
 int64_t weighted(const ResourceVector& amounts, const ResourceVector& total) {
   constexpr int kBits = 20;
   constexpr int64_t kSmall = std::numeric_limits<int64_t>::max() >> kBits;
-  // An ask may be larger than the cluster; more than 2^40 times is as good as infinite.
+  // An ask may be larger than the cluster; 2^40 times the total counts as infinite.
   constexpr int64_t kPartMax = int64_t{1} << 60;
   int64_t sum = 0;
   for (const ResourceKind kind : kResourceKinds) {
     if (total[kind] <= 0 || amounts[kind] <= 0) continue;
-    if (amounts[kind] <= kSmall) {  // Nearly always, and divided much quicker.
+    if (amounts[kind] <= kSmall) {  // The common case, with a much faster division.
       sum += std::min((amounts[kind] << kBits) / total[kind], kPartMax);
       continue;
     }
@@ -58,7 +58,7 @@ int64_t dominant_used(const ResourceVector& free, const ResourceVector& total) {
   int64_t most = 0;
   for (const ResourceKind kind : kResourceKinds) {
     const int64_t used = total[kind] - free[kind];
-    if (used <= 0) continue;  // Nothing, or what tasks keep of a total that has shrunk.
+    if (used <= 0) continue;  // No use, or a total that shrank below the use.
     most = std::max(most, static_cast<int64_t>((Int128(used) << kBits) / total[kind]));
   }
   return most;
@@ -97,7 +97,7 @@ size_t AgentsByFree::block_of(int64_t key, const Agent& agent) const {
 }
 
 void AgentsByFree::insert(int64_t key, Agent& agent, const ResourceVector& free) {
-  // At the end it joins the last block.
+  // An agent after all others joins the last block.
   const size_t number = blocks_.empty() ? 0 : std::min(block_of(key, agent), blocks_.size() - 1);
   if (blocks_.empty()) blocks_.emplace_back();
   Block& block = blocks_[number];
@@ -134,7 +134,7 @@ void AgentsByFree::erase(int64_t key, const Agent& agent) {
     blocks_.erase(block);
     return;
   }
-  // Blocks stay at least so full that there are not many of them.
+  // Merges small blocks, to keep their number low.
   const auto next = std::next(block);
   if (next != blocks_.end() && entries.size() + next->entries.size() <= kBlockMax / 2) {
     entries.insert(entries.end(), next->entries.begin(), next->entries.end());
@@ -142,7 +142,7 @@ void AgentsByFree::erase(int64_t key, const Agent& agent) {
     find_most(*block);
     return;
   }
-  // The latest stamp may be too late: then the block is looked at in vain.
+  // The latest stamp may be too late: then a visit to the block finds nothing.
   const bool had_most = [&] {
     for (size_t k = 0; k < kResourceKindCount; ++k) {
       if (free[k] == 0 || free[k] < block->most[k]) continue;
@@ -253,7 +253,7 @@ void FreeAgents::count_in(Agent& agent, const ResourceVector& cluster_total) {
 }
 
 void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
-  // In the order of before, which mostly is the new one, too.
+  // Keeps the former order, which is mostly the new one too.
   std::vector<Agent*> all;
   for (const AgentsByFree& agents : by_free_) {
     agents.each([&](Agent* agent) { all.push_back(agent); });
@@ -285,7 +285,7 @@ void FreeAgents::erase(Agent& agent) {
   agent.listed = false;
 }
 
-// `free`: of it when it was put in.
+// `free`: the agent's free amounts at its insertion.
 void FreeAgents::take_out(Agent& agent, const ResourceVector& free) {
   by_free_[agent.index_at].erase(agent.key, agent);
   if (has_freest_first_) freest_first_.erase(-agent.weighted_free, agent);
@@ -311,7 +311,7 @@ void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total, bool 
   const ResourceVector before = agent.free.amounts;
   const bool was_plain = agent.reserved_listed.empty();
   agent.compute_free();
-  agent.fragments.version = 0;  // Other devices may be free though the amounts are the same.
+  agent.fragments.version = 0;  // Other devices may be free at equal amounts.
   if (was_plain && agent.parts.empty() && agent.free.amounts == before) {
     if (grew) stamp(agent);
     return;
@@ -345,7 +345,7 @@ void FreeAgents::stamp(Agent& agent) {
   note_fresh(agent);
 }
 
-// Nearly always its stamp is the largest.
+// The stamp is nearly always the largest.
 void FreeAgents::link(Agent& agent) {
   Agent* before = newest_;
   while (before != nullptr && before->grown_at > agent.grown_at) before = before->stamped_before;

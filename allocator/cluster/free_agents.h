@@ -1,7 +1,7 @@
 #pragma once
 
-// The index of the agents with something free: in the order of the placement policy, as far as that
-// is the same for all asks, and by when they last got more.
+// The index of the agents with free resources: ordered by the part of the placement policy that is
+// the same for all asks, and by the time of their last growth.
 
 #include <array>
 #include <cstdint>
@@ -14,39 +14,41 @@
 
 namespace proffer::fair {
 
-// Amounts as one number: the sum of each kind's fraction of `total`, in 2^-20, rounded down by
-// kind.
+// Amounts as one number: the sum of each kind's fraction of `total`, in units of 2^-20, rounded
+// down by kind.
 int64_t weighted(const ResourceVector& amounts, const ResourceVector& total);
 
-// Which of the kinds without which an open offer is of no use there is none of: 0 to 3.
+// The combination of missing kinds (CPU: 1, memory: 2) without which an open offer is useless: 0 to
+// 3.
 inline constexpr size_t kLackingCount = 4;
 inline size_t kinds_lacking(const ResourceVector& amounts) {
   return (amounts[ResourceKind::kCpus] <= 0 ? 1 : 0) + (amounts[ResourceKind::kMem] <= 0 ? 2 : 0);
 }
 
-// The largest fraction of a kind of `total` that is not free, in 2^-40, rounded down.
+// The largest fraction, over the kinds of `total`, that is not free, in units of 2^-40, rounded
+// down.
 int64_t dominant_used(const ResourceVector& free, const ResourceVector& total);
 
-// Agents by a key, then id. For best fit the key is the weighted free amount: an ask's remainder on
-// an agent is this less the ask's own weighted amount, so the first that fits, from below, is the
-// best fit.
+// Agents by a key, then id. For best fit the key is the weighted free amount: the remainder of an
+// ask on an agent is the key less the ask's own weighted amount, so the first agent that fits, from
+// below, is the best fit.
 //
-// In blocks. A block knows the largest free amount of each kind among its agents, so that agents
-// with much left of the wrong kind are skipped together, without a look at any of them.
+// Agents are in blocks. A block knows the maximum of each kind over its agents, so that agents with
+// much left of the wrong kind are skipped as a block.
 class AgentsByFree {
  public:
   bool empty() const { return blocks_.empty(); }
   // O(log n + agents of a block).
   void insert(int64_t key, Agent& agent, const ResourceVector& free);
-  // The same if it comes after all.
+  // Like insert(), if the agent comes after all others.
   void append(int64_t key, Agent& agent, const ResourceVector& free);
-  // Needs the key with which it is here.
+  // `key`: the key with which the agent was inserted.
   void erase(int64_t key, const Agent& agent);
-  // It has been stamped anew.
+  // The agent has a new stamp.
   void stamp(int64_t key, const Agent& agent);
-  // Agents with this key and an id that is not before the agent's, or with a larger key, in order,
-  // of those that were stamped later than `since`, until visit(Agent*) returns true. Whether it
-  // did. Without an agent: all.
+  // Calls visit(Agent*) in order, until it returns true, for the agents that were stamped later
+  // than `since` and do not come before this key and agent; without an agent: for all that were
+  // stamped later. Returns whether visit() returned true.
   template <class Visit>
   bool visit_from(int64_t key, const Agent* agent, uint64_t since, Visit visit) const {
     for (size_t b = agent == nullptr ? 0 : block_of(key, *agent); b < blocks_.size(); ++b) {
@@ -60,15 +62,15 @@ class AgentsByFree {
     }
     return false;
   }
-  // All of them, in order.
+  // Visits all agents in order.
   template <class Visit>
   void each(Visit visit) const {
     for (const Block& block : blocks_) {
       for (const Entry& entry : block.entries) visit(entry.agent);
     }
   }
-  // Agents with a key of at least `least` and of each kind at least `shape`, in order, until
-  // visit(Agent*) returns true. Whether it did.
+  // Calls visit(Agent*) in order, until it returns true, for the agents with a key of at least
+  // `least` and at least `shape` free of each kind. Returns whether visit() returned true.
   template <class Visit>
   bool visit(int64_t least, const ResourceVector& shape, Visit visit) const {
     const Amounts wanted = amounts_of(shape);
@@ -109,15 +111,15 @@ class AgentsByFree {
   using Amounts = std::array<int64_t, kResourceKindCount>;
   struct Entry {
     int64_t key = 0;
-    uint64_t rank = 0;  // the agent's
+    uint64_t rank = 0;  // the agent's rank
     Agent* agent = nullptr;
     Amounts free = {};
     uint64_t stamp = 0;
   };
   struct Block {
-    std::vector<Entry> entries = {};  // none is empty
-    Amounts most = {};                // of each kind, of any of them
-    uint64_t latest = 0;              // of their stamps, or later
+    std::vector<Entry> entries = {};  // no block is empty
+    Amounts most = {};                // the maximum of each kind over the entries
+    uint64_t latest = 0;              // their maximum stamp, or a later one
   };
 
   // Where a visit is; at() is nullptr at the end.
@@ -168,54 +170,55 @@ class AgentsByFree {
     return entry.agent != &agent && entry.agent->id < agent.id;
   }
   static void find_most(Block& block);
-  // The first whose last entry has at least this key.
+  // The first block whose last entry has at least this key.
   size_t first_block(int64_t key) const;
-  // The first whose last entry is not before this.
+  // The first block whose last entry does not come before this.
   size_t block_of(int64_t key, const Agent& agent) const;
 
   std::vector<Block> blocks_;
 };
 
-// The agents from which one may take: active, not claimed, something free. A change of an agent is
-// made between erase() and insert(), or told with update().
+// The agents whose resources may be granted: active, not claimed, with free resources. To change an
+// agent, call erase() before and insert() after the change, or update() after it.
 //
-// The keys; the least comes first: for `worst_fit` the weighted free amount with its sign
-// changed, for `spread` dominant_used(), for all other policies the weighted free amount.
+// The keys, least first: for `worst_fit` the negated weighted free amount, for `spread`
+// dominant_used(), for all other policies the weighted free amount.
 class FreeAgents {
  public:
   explicit FreeAgents(Placement placement = Placement::kBalanced) : placement_(placement) {}
   void insert(Agent& agent, const ResourceVector& cluster_total);
   void erase(Agent& agent);
-  // Recomputes what is free on the agent, and its place if that changed. `grew`: it has more than
-  // before, or it may be used anew: blocked asks must look at it again.
+  // Recomputes the agent's free amounts, and its place if they changed. `grew`: it has more than
+  // before, or became usable again: blocked asks must look at it again.
   void update(Agent& agent, const ResourceVector& cluster_total, bool grew);
-  // Of all: the cluster's total is another.
+  // Recomputes all weights and keys for a new total of the cluster.
   void weigh_anew(const ResourceVector& cluster_total);
-  // It is no more.
+  // The agent is removed.
   void remove(Agent& agent);
   uint64_t latest() const { return stamp_; }
 
-  // The least key that an agent may have that the shape fits.
+  // The least key of an agent that the shape can fit.
   int64_t least_key(const ResourceVector& shape, const ResourceVector& cluster_total) const;
   // One index for each family of agents, by its number, with `balanced`; else one for the agents
   // without GPUs and one for those with GPUs.
   const AgentsByFree& in_index(size_t number) const { return by_free_[number]; }
   size_t index_count() const { return by_free_.size(); }
   const Families& families() const { return families_; }
-  // Those with something free that is reserved for the role, by what is free there in all.
+  // Agents with free resources reserved for the role, by all their free resources.
   const AgentsByFree& reserved_for(const RoleName& role) const;
   bool any_reserved() const { return !reserved_.empty(); }
-  // All of them, the one with most free first, by -weighted_free. Kept only if it was begun.
+  // All agents, the one with most free first, by -weighted_free. Maintained only after
+  // begin_freest_first().
   const AgentsByFree& freest_first() const { return freest_first_; }
   void begin_freest_first();
   void end_freest_first();
-  // Agents that have nothing of these kinds (kinds_lacking()); an agent with reservations counts as
-  // one of them, since it may have nothing for some role. Whether there are any, and how often an
-  // agent became one of them or changed while it was one.
+  // Agents without these kinds (kinds_lacking()); an agent with reservations counts too, since it
+  // may have nothing for some role. any_lacking(): whether there are any; lacking_changed_at(): how
+  // often an agent became one of them or changed while it was one.
   bool any_lacking(size_t kinds) const { return lacking_count_[kinds] > 0; }
   uint64_t lacking_changed_at(size_t kinds) const { return lacking_changed_[kinds]; }
-  // Those that are stamped later than `since`, the last one first, until visit(Agent*) returns
-  // true. Whether it did.
+  // Calls visit(Agent*), latest stamp first, until it returns true, for the agents that were
+  // stamped later than `since`. Returns whether visit() returned true.
   template <class Visit>
   bool visit_grown(uint64_t since, Visit visit) const {
     for (Agent* at = newest_; at != nullptr && at->grown_at > since; at = at->stamped_before) {
@@ -223,23 +226,23 @@ class FreeAgents {
     }
     return false;
   }
-  // Those stamped since clear_fresh(), in no order.
+  // The agents stamped since clear_fresh(), in no order.
   const std::vector<Agent*>& fresh() const { return fresh_; }
   void clear_fresh();
   void forget_fresh(Agent& agent);
-  // What is free on all of them together for the role: unreserved, or reserved for it.
+  // The total of the free amounts that the role may use: unreserved, or reserved for it.
   ResourceVector sum(const RoleName& role) const;
 
  private:
   int64_t key_of(const ResourceVector& free, int64_t weighted_free,
                  const ResourceVector& agent_total) const;
-  // The agent joins a family, if its total is another than when it joined one.
+  // The agent joins a family, if its total has changed since it joined one.
   void find_family(Agent& agent);
-  // Its weight and key, of what is free now.
+  // Computes the agent's weight and key from its free amounts.
   void weigh(Agent& agent, const ResourceVector& cluster_total) const;
   void stamp(Agent& agent);
   void note_fresh(Agent& agent);
-  // Into the list of those that are listed, by its stamp, and out of it.
+  // Inserts the agent into the list ordered by stamp; removes it.
   void link(Agent& agent);
   void unlink(Agent& agent);
   void put_in(Agent& agent, const ResourceVector& cluster_total);
@@ -247,7 +250,7 @@ class FreeAgents {
   void take_out(Agent& agent, const ResourceVector& free);
   void fill_freest_first(std::vector<Agent*> agents);
 
-  // Counts the agent among those that lack these kinds, or some of them, once more or less.
+  // Adds `count` to the number of agents that lack these kinds, or some of them.
   void count_lacking(size_t kinds, int64_t count);
 
   Placement placement_;
@@ -258,7 +261,7 @@ class FreeAgents {
   std::array<int64_t, kLackingCount> lacking_count_ = {};
   std::array<uint64_t, kLackingCount> lacking_changed_ = {};
   std::map<RoleName, AgentsByFree> reserved_;
-  // Of those that are listed, the ones with the least and the largest stamp.
+  // The listed agents with the least and the largest stamp.
   Agent* oldest_ = nullptr;
   Agent* newest_ = nullptr;
   std::vector<Agent*> fresh_;

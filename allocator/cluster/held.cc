@@ -52,7 +52,7 @@ void Held::remove(const Held& other) {
 Resources what_is_free(const Resources& total, const Held& allocated, const Held& offered) {
   Resources free;
   free.amounts = (total.amounts - allocated.amounts() - offered.amounts()).max(ResourceVector());
-  // Whoever adopts gpus without saying which leaves fewer by amount than by device.
+  // A reported task that holds GPUs without named devices leaves less by amount than by device.
   int64_t gpus = free.amounts[ResourceKind::kGpus];
   for (const GpuDevice& device : total.gpus) {
     const int64_t held = allocated.of_device(device.index) + offered.of_device(device.index);

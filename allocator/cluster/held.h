@@ -1,6 +1,6 @@
 #pragma once
 
-// What is held of one agent: amounts, and parts of its GPU devices.
+// The held resources of one agent: amounts, and parts of its GPU devices.
 
 #include <map>
 
@@ -8,8 +8,8 @@
 
 namespace proffer::fair {
 
-// Unlike Resources it may exceed what there is: an agent that comes back says what it runs, and
-// that counts whatever its total says now. Ports are not kept: the master knows them.
+// Unlike Resources it may exceed the total: the tasks that a reregistered agent reports count even
+// above its present total. Ports are not included: Agent::free_ports has them.
 class Held {
  public:
   const ResourceVector& amounts() const { return amounts_; }
@@ -21,31 +21,30 @@ class Held {
   void add(const Resources& resources);
   void remove(const Resources& resources);  // CHECKs contains()
   void add(const Held& other);
-  void remove(const Held& other);  // CHECKs that it is in here
+  void remove(const Held& other);  // CHECKs that it is contained
 
   bool operator==(const Held&) const = default;
 
  private:
   ResourceVector amounts_;
-  std::map<int32_t, int64_t> devices_;  // milli by index; none is zero
+  std::map<int32_t, int64_t> devices_;  // milli-GPUs by index; none is zero
 };
 
-// Total less what is held, zero where more is held than there is, with the devices that are left.
-// The ports are left empty.
+// The total minus the held amounts, at least zero, with the remaining devices. The ports are empty.
 Resources what_is_free(const Resources& total, const Held& allocated, const Held& offered);
 
-// The same for one machine in several states (reserved for this role, for that): what is held of
-// one beyond its total is missing in the others. First add() of each gives what is free there by
-// itself, then take_devices_from() each, then take_amounts_from() each.
+// The same for one machine with several reservation states: if one state holds more than its total,
+// the excess is missing in the others. First call add() for each state, which returns its own free
+// resources; then take_devices_from() for each, then take_amounts_from() for each.
 class Shortage {
  public:
   Resources add(const Resources& total, const Held& allocated, const Held& offered);
   void take_devices_from(Resources& free);
-  // Whatever is held of devices that are nowhere now is missing by amount, of any device.
+  // Held devices that no state has any more are subtracted as an amount, from any device.
   void take_amounts_from(Resources& free);
 
  private:
-  ResourceVector amounts_;  // of gpus: held without a named device
+  ResourceVector amounts_;  // GPUs: held without a named device
   std::map<int32_t, int64_t> devices_;
 };
 

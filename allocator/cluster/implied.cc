@@ -1,4 +1,4 @@
-// The implied ask of a framework that takes open offers: note_open_answer() is the rule.
+// The implied ask of a framework that takes open offers. Begin with note_open_answer().
 
 #include <algorithm>
 #include <utility>
@@ -10,17 +10,17 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-// A shape stays the implied one until so many answers in a row have launched others.
+// The implied shape changes after this many consecutive answers that launch tasks of other shapes.
 constexpr int64_t kOtherAnswers = 8;
 // A framework that has launched nothing yet is offered twice the amounts that it refused.
 constexpr int64_t kGrowth = 2;
 
 // The shape of a first task that needs more than `piece` of the kinds `too_little`. Of the other
-// kinds it has the part that goes with that on the agent; nothing is known of them.
+// kinds it gets the same part of the agent, since nothing is known of them.
 ResourceVector larger_shape(const ResourceVector& shape, const ResourceVector& piece,
                             const std::vector<ResourceKind>& too_little, const AgentState& on) {
   ResourceVector more = shape;
-  int64_t part = 0;  // of the agent, as numerator and denominator
+  int64_t part = 0;  // part of the agent, as numerator and denominator
   int64_t whole = 1;
   for (const ResourceKind kind : too_little) {
     const int64_t most = on.counted_total_of(kind);
@@ -60,7 +60,7 @@ std::optional<Cluster::Implied> Cluster::note_open_answer(Leaf& l, const OpenAns
     return std::nullopt;
   }
   if (answer.too_little.empty()) {
-    // It may not have had room for a task.
+    // The offer may have been too small for a task.
     if (ask != nullptr && !ask->ask.shape.fits_in(answer.offered)) return std::nullopt;
     l.refuses = true;
     if (ask == nullptr || ask->ask.count == 0) return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<Cluster::Implied> Cluster::note_open_answer(Leaf& l, const OpenAns
     return Implied{shape, true};
   }
   const ResourceVector more = larger_shape(shape, answer.offered, answer.too_little, on);
-  // An agent that has no more of these kinds was refused.
+  // The framework refused an agent that has no more of these kinds.
   l.refuses = more == shape;
   if (l.refuses) l.too_large_at = agents_version;
   l.is_guess = true;
@@ -109,7 +109,7 @@ void Cluster::imply(Leaf& l, const Implied& implied) {
   update_demand(l, true);
 }
 
-// Tasks of other shapes count by the leaf's most used kind.
+// Tasks of other shapes count by the leaf's dominant kind.
 void Cluster::recount_implied(const Leaf& l) {
   AskEntry* const ask = l.owner->implied;
   if (ask == nullptr || &l != l.owner->own) return;

@@ -7,12 +7,12 @@
 namespace proffer::fair {
 namespace {
 
-// So many that have ended are never worth a look at all.
+// Up to this number, ended offers are not worth a cleanup.
 constexpr size_t kEndedMax = 64;
 
 using PlaceIn = OutstandingOffer::Place OutstandingOffer::*;
 
-// Ids only grow, so what is new comes last.
+// Ids only grow, so a new offer comes last.
 void append(OfferList& list, OutstandingOffer& offer, PlaceIn place) {
   (offer.*place).before = list.last;
   (list.last == nullptr ? list.first : (list.last->*place).after) = &offer;
@@ -61,7 +61,7 @@ void OutstandingOffers::add(OutstandingOffer offer) {
   if (by_expiry_.size() > 2 * offers_.size() + kEndedMax) {
     std::erase_if(by_expiry_, [&](const auto& entry) { return find(entry.second) == nullptr; });
   }
-  // Leases are of one length, so it nearly always comes last.
+  // Most leases have the same length, so the entry nearly always comes last.
   const std::pair entry(offer.grant->expires, id);
   const bool is_last = by_expiry_.empty() || by_expiry_.back() < entry;
   by_expiry_.insert(

@@ -1,4 +1,4 @@
-// The laws of where things are: devices and reservations counted once, gangs whole, tasks within
+// The laws of places: devices and reservations count once, gangs are whole, tasks are within
 // max_per.
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace proffer::fair {
 
-// Free + offered + allocated = total, of each reservation state and device.
+// Free + offered + allocated = total, for each reservation state and device.
 void Cluster::check_parts(std::vector<Violation>& found) const {
   for (const auto& [id, a] : agents) {
     const auto wrong = [&, name = id.str()](const std::string& what) {
@@ -42,7 +42,7 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
     if ((a->estimate() != nullptr) != (estimating.count(a.get()) > 0)) {
       wrong("its estimate is not recorded");
     }
-    // Devices: of the reserved and unreserved together, and free ones add up.
+    // Per device, the reserved, unreserved and free parts add up.
     std::map<int32_t, int64_t> left;
     const auto add = [&](const Resources& all, const Held& allocated, const Held& offered,
                          const Resources& free) {
@@ -68,7 +68,7 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
   }
 }
 
-// Each gang that is offered is offered whole.
+// Each offered gang is offered whole.
 void Cluster::check_gangs(std::vector<Violation>& found) const {
   std::map<uint64_t, std::pair<const Leaf*, std::map<AskName, int64_t>>> gangs;
   for (const auto& [id, offer] : outstanding.all()) {
@@ -87,8 +87,8 @@ void Cluster::check_gangs(std::vector<Violation>& found) const {
     const auto& [l, fills] = offered;
     for (const auto& [name, count] : fills) {
       const auto ask = l->owner->asks.find(name);
-      // Between the answers for its agents some of it is launched; that is one step of the caller.
-      // An older one may be from when the ask was another.
+      // Between the answers for its agents a part of the gang is launched; to the caller this is
+      // one step. An older gang may precede a change of the ask.
       if (ask == l->owner->asks.end() || dirty) continue;
       if (outstanding.of_gang(gang).begin()->value() <= offers_before) continue;
       if (count == ask->second->ask.gang && fills.size() == 1) continue;
@@ -100,7 +100,7 @@ void Cluster::check_gangs(std::vector<Violation>& found) const {
 
 namespace {
 
-// Of a group, an ask that allows more may have brought its tasks there after this one's.
+// In a group, an ask with a higher limit may have placed its tasks there after this ask's.
 bool is_beyond_all(const Framework& f, const AskEntry& ask, const AgentState& agent) {
   if (ask.ask.group.empty()) return ask.counts.is_beyond(ask.ask, agent);
   return std::all_of(f.asks.begin(), f.asks.end(), [&](const auto& other) {
@@ -112,7 +112,7 @@ bool is_beyond_all(const Framework& f, const AskEntry& ask, const AgentState& ag
 
 }  // namespace
 
-// The counts by which asks limit and spread their tasks, and that nothing was offered beyond them.
+// Checks the counts for max_per and spread, and that no offer exceeds max_per.
 void Cluster::check_places(std::vector<Violation>& found) const {
   for (const auto& [id, f] : frameworks) {
     for (const auto& [name, ask] : f->asks) {
@@ -132,7 +132,7 @@ void Cluster::check_places(std::vector<Violation>& found) const {
       if (dirty) continue;
       for (const OfferId& offer_id : offers_of(*ask->leaf)) {
         const OutstandingOffer& offer = *outstanding.find(offer_id);
-        // Older ones may be from when more was allowed.
+        // Older offers may precede a lower limit.
         if (offer_id.value() <= offers_before) continue;
         const bool fills =
             std::any_of(offer.grant->offer.fills.begin(), offer.grant->offer.fills.end(),

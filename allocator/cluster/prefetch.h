@@ -1,7 +1,7 @@
 #pragma once
 
-// The books of an agent or a leaf are a dozen cache lines and more. In a large cluster an event
-// finds them in memory that nobody has touched for long: asked for together, they come together.
+// The books of an agent or a leaf take a dozen cache lines or more. In a large cluster an event
+// finds them outside the cache; this requests all lines together, so that the misses overlap.
 
 #include <cstddef>
 

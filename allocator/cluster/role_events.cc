@@ -1,4 +1,4 @@
-// Roles and what an operator says of them; which leaf holds what, and who wants offers.
+// Roles and their settings; the use of leaves, and which leaves want offers.
 
 #include <algorithm>
 
@@ -60,7 +60,7 @@ std::optional<Time> Cluster::next_deadline() const {
   forget_ended_filter_timers();
   if (!filter_timers_.empty()) consider(filter_timers_.front().at);
   if (!alarms_.empty()) consider(alarms_.begin()->at);
-  // From then on the claim that a task backfills may have it ended.
+  // From then on the task may be preempted for the claim that it backfills.
   if (const auto at = lent_until_.upper_bound(decided_at); at != lent_until_.end()) consider(*at);
   return next;
 }
@@ -80,7 +80,7 @@ void Cluster::set_role(const RoleName& role, const RoleSettings& settings) {
     tree.forget_denied(*known);
   }
   tree.set_settings(role, settings);
-  // What a limit or the guarantee of another kept away may be allowed now.
+  // A limit or a guarantee of another role that denied asks may permit them now.
   wake_all();
 }
 
@@ -104,8 +104,8 @@ void Cluster::wake_all() {
   }
 }
 
-// Those with unmet guarantees, who may take what is free there, look again: something has become
-// free on an agent with a claim.
+// Leaves with unmet guarantees may take resources on an agent with a claim; they look again after
+// it has grown.
 void Cluster::wake_promised(const Role& role) {
   for (Role* child : role.promised) {
     if (child->wanting == 0) continue;
@@ -126,7 +126,7 @@ void Cluster::wake_held_back() {
   }
 }
 
-// At the beginning of a decision: who was kept away by something that may have changed since.
+// Called at the beginning of a decision: wakes leaves whose denial may have ended.
 void Cluster::wake_denied() {
   wake_held_back();
   for (Role* role : tree.take_relieved()) wake_denied_by(*role);
@@ -144,7 +144,7 @@ void Cluster::update_demand(Leaf& l, bool is_untried) {
   if (is_untried && l.stopped != 0) {
     stopped[l.stopped].erase(&l);
     l.stopped = 0;
-    l.tried_at = 0;  // It has not looked at what changed meanwhile.
+    l.tried_at = 0;  // It has not looked at the changes meanwhile.
   }
   tree.set_wishes(l, wants,
                   {wants, wants && (is_untried || untried.contains(l)),

@@ -1,4 +1,4 @@
-// The tree from the ground up, for violations() alone.
+// Recomputes the tree from scratch, only for violations().
 
 #include <algorithm>
 

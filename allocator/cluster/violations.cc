@@ -1,4 +1,4 @@
-// The laws of the books, checked from the ground up: check() first. O(everything): for tests and
+// The laws of the books, recomputed from scratch. Begin with check(). O(everything): for tests and
 // the simulator.
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void Cluster::check(std::vector<Violation>& found) const {
   check_tree(found);
 }
 
-// Free + offered + allocated = total, per kind and device; each offer is counted where it is.
+// Free + offered + allocated = total, per kind and device; each offer is in all of its lists.
 void Cluster::check_agents(std::vector<Violation>& found) const {
   ClusterTotal sum;
   for (const auto& [id, a] : agents) sum.add(a->counted_total());
@@ -154,7 +154,7 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
   }
 }
 
-// What has been told to end, at agents and in the tree, counted again.
+// Recounts the tasks with notice, at agents and in the tree.
 void Cluster::check_notices(std::vector<Violation>& found) const {
   std::unordered_map<const Node*, ResourceVector> sums;  // looked up only, never walked
   for (const auto& [id, a] : agents) {
@@ -178,7 +178,7 @@ void Cluster::check_notices(std::vector<Violation>& found) const {
   for (const auto& [id, l] : leaves) check_node(*l);
 }
 
-// The tasks of each gang are known together.
+// The table of gang tasks matches the tasks.
 void Cluster::check_gang_tasks(std::vector<Violation>& found) const {
   size_t running = 0;
   for (const auto& [id, a] : agents) {
@@ -195,7 +195,7 @@ void Cluster::check_gang_tasks(std::vector<Violation>& found) const {
   if (known != running) found.push_back({"known tasks of gangs do not run"});
 }
 
-// What is set aside is for somebody's good, and known on both sides.
+// Each set-aside agent has a claimant that has the agent in its list, and the reverse.
 void Cluster::check_set_aside(std::vector<Violation>& found) const {
   size_t count = 0;
   for (const auto& [id, a] : agents) {

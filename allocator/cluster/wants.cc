@@ -1,5 +1,5 @@
-// How long and where asks want to run: when one expires, how long it waits for where it would
-// rather be, how many of its tasks are where. begin_ask() and fire_alarms() are the story.
+// Times and places of asks: their expiry, their locality wait, and counts of their tasks by place.
+// Begin with begin_ask() and fire_alarms().
 
 #include <algorithm>
 #include <tuple>
@@ -23,7 +23,7 @@ void Cluster::end_ask(AskEntry& ask) {
   ask.alarm.reset();
 }
 
-// Its wait for where it would rather be begins again.
+// Restarts the locality wait of the ask.
 void Cluster::prefer_again(AskEntry& ask, Time now) {
   if (ask.ask.prefer.empty()) return;
   ask.prefers_since = now;
@@ -49,7 +49,7 @@ std::vector<AskEntry*> Cluster::fire_alarms(Time now) {
       ask.expired = true;
       note_lag_due(ask);
     }
-    ask.tried_at = 0;  // It may go anywhere now.
+    ask.tried_at = 0;  // Its locality wait is over.
     set_alarm(ask, now);
     update_demand(*ask.leaf, true);
   }
@@ -61,7 +61,7 @@ bool Cluster::Alarm::operator<(const Alarm& o) const {
          std::tie(o.at, o.ask->leaf->framework, o.ask->ask.name);
 }
 
-// O(agents) if anything of the framework runs.
+// O(agents) if the framework runs tasks.
 int64_t Cluster::count_running(const AskEntry& ask) const {
   const auto& leaves_of = ask.leaf->owner->leaves;
   const bool some_run = std::any_of(leaves_of.begin(), leaves_of.end(),
@@ -94,7 +94,7 @@ void Cluster::note_lag_due(Leaf& l) {
   l.is_lag_due = true;
 }
 
-// What it wants may be otherwise.
+// The demand of the framework's asks may have changed.
 void Cluster::note_lags_due(const Framework& f) {
   for (const auto& [name, ask] : f.asks) note_lag_due(*ask);
   for (const auto& [role, l] : f.leaves) note_lag_due(*l);
@@ -121,13 +121,13 @@ void Cluster::count_together(AskEntry& ask, const Agent& a, int64_t count) {
   if (!ask.counts.counts_any()) return;
   ask.counts.add(a, count);
   if (count >= 0 || ask.ask.max_per.empty()) return;
-  // There may be room for it on agents that have not changed.
+  // Agents that have not changed may have room for it.
   ask.tried_at = 0;
   ++claimable_version;
   update_demand(*ask.leaf, true);
 }
 
-// Another ask of theirs has come or gone.
+// The members of a group of asks have changed.
 void Cluster::recount_groups(Framework& f) {
   for (const auto& [name, ask] : f.asks) {
     if (ask->ask.group.empty() || !ask->counts.counts_any()) continue;
@@ -136,7 +136,7 @@ void Cluster::recount_groups(Framework& f) {
   }
 }
 
-// From the ground up. O(agents + tasks of the framework), each with a look at its ask.
+// Counts from scratch. O(agents + tasks of the framework), with one look at the ask of each task.
 void Cluster::count_all_tasks(AskEntry& ask) const {
   ask.counts = TaskCounts(ask.ask);
   const FrameworkId& framework = ask.leaf->framework;
@@ -166,7 +166,7 @@ void Cluster::count_all_tasks(AskEntry& ask) const {
   }
 }
 
-// Its attributes are others now. O(asks that count * agents), but rare.
+// The agent's attributes have changed. O(asks that count * agents), but rare.
 void Cluster::recount_tasks_on(const Agent& a) {
   if (a.tasks.empty()) return;
   for (const auto& [id, l] : leaves) {

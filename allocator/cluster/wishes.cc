@@ -55,8 +55,8 @@ int64_t TaskCounts::crowd(const Ask& ask, const AgentState& agent) const {
 
 namespace {
 
-// Tasks as edges between the values of two attributes, of each of which there may be only so many:
-// the largest matching, by augmenting paths.
+// A maximum bipartite matching by augmenting paths: each task is an edge between values of two
+// attributes, and each value has room for a number of tasks.
 class BipartiteMatching {
  public:
   BipartiteMatching(const Ask& ask, const TaskCounts& counts, const MaxPer& first,
@@ -72,11 +72,11 @@ class BipartiteMatching {
     }
   }
 
-  // One task more, for which others may have to go elsewhere; false if there is no way: along
-  // places that have room from the first attribute to the second, and back along those that have
-  // tasks. O(places * values).
+  // Adds one task and moves others if necessary. False if there is no augmenting path: it goes from
+  // the first attribute to the second along places with room, and back along places with tasks.
+  // O(places * values).
   bool add_one() {
-    std::map<size_t, size_t> to_right;  // value to the place by which it was reached
+    std::map<size_t, size_t> to_right;  // the place by which each value was reached
     std::map<size_t, size_t> to_left;
     std::vector<size_t> reached;
     for (size_t value = 0; value < left_.room.size(); ++value) {
@@ -105,8 +105,8 @@ class BipartiteMatching {
 
  private:
   struct Values {
-    std::vector<size_t> of = {};     // each place
-    std::vector<int64_t> room = {};  // of each value
+    std::vector<size_t> of = {};     // the value of each place
+    std::vector<int64_t> room = {};  // room of each value
   };
 
   Values values_of(const MaxPer& bound, const TaskCounts& counts) const {

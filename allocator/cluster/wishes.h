@@ -1,7 +1,7 @@
 #pragma once
 
-// What an ask wants of its agents beyond that it fits there: how many of its tasks may be together,
-// and where it would rather be.
+// The conditions of an ask besides the fit: how many of its tasks may be together (max_per,
+// spread), and its preferred hosts and racks.
 
 #include <cstdint>
 #include <map>
@@ -14,49 +14,53 @@
 
 namespace proffer::fair {
 
-// The tasks of one ask, or of its group, running, offered, or being given, by the values of the
-// attributes by which the ask limits or spreads them. Steps are O(attributes * log values).
+// The running and offered tasks of one ask, or of its group, and those being given in this
+// decision, counted by the values of the attributes by which the ask limits or spreads them. Steps
+// are O(attributes * log values).
 class TaskCounts {
  public:
   TaskCounts() = default;
   explicit TaskCounts(const Ask& ask);  // all zero
 
   bool counts_any() const { return !counts_.empty(); }
-  // Some more tasks, or fewer, on the agent.
+  // Adds `count` tasks on the agent; `count` may be negative.
   void add(const Agent& agent, int64_t count);
-  // How many more tasks max_per allows on the agent, at most count_max.
+  // The number of further tasks that max_per allows on the agent, at most count_max.
   int64_t room(const Ask& ask, const AgentState& agent, int64_t count_max) const;
-  // The limit that leaves no room there, or nullptr.
+  // The limit that allows no further task there, or nullptr.
   const MaxPer* full(const Ask& ask, const AgentState& agent) const;
-  bool is_beyond(const Ask& ask, const AgentState& agent) const;  // has more than max_per allows
-  // How many tasks are where the agent is, by the attribute that the ask is spread over.
+  // has more tasks than max_per allows
+  bool is_beyond(const Ask& ask, const AgentState& agent) const;
+  // The number of tasks with the agent's value of the attribute over which the ask is spread.
   int64_t crowd(const Ask& ask, const AgentState& agent) const;
 
-  // How many where the agent is, by an attribute that is counted.
+  // The same for any counted attribute.
   int64_t of(const std::string& attribute, const AgentState& agent) const;
 
   bool operator==(const TaskCounts&) const = default;
 
  private:
-  std::map<std::string, std::map<std::string, int64_t>> counts_;  // by attribute, value; none zero
+  // by attribute, then value; none is zero
+  std::map<std::string, std::map<std::string, int64_t>> counts_;
 };
 
-// Where some tasks of a gang may go.
+// An agent for some tasks of a gang.
 struct Seat {
   Agent* agent = nullptr;
-  int64_t room = 0;  // by all but max_per
+  int64_t room = 0;  // by all rules except max_per
   int64_t count = 0;
 };
 
-// Puts as many of `wanted` tasks as may be together on the places, each of another agent, in their
-// order if that does: sets their counts and returns how many. `counts`: of those that are there.
-// The most there is, unless more than two attributes beside the host keep them apart (that would be
-// a three-dimensional matching); then as many as their order gives.
-// O(places), and with two such attributes O(places * values) for each task that is put otherwise.
+// Places as many of the `wanted` tasks as possible on the places, each on another agent: sets their
+// counts and returns the number of tasks. Keeps the order of the places if it suffices. `counts`:
+// the existing tasks. The result is the maximum, unless more than two attributes besides the host
+// separate the tasks (that would be a three-dimensional matching); then it is the result of a
+// greedy pass in order. O(places), and with two such attributes O(places * values) for each task
+// that moves.
 int64_t fill_places(const Ask& ask, const TaskCounts& counts, int64_t wanted,
                     std::vector<Seat>& places);
 
-// How near an agent is to where the ask would rather be.
+// The locality of an agent for an ask with a preference.
 enum class Nearness : uint8_t { kHost, kRack, kAnywhere };
 Nearness nearness(const Preference& preference, const AgentState& agent);
 

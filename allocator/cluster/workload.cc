@@ -1,4 +1,4 @@
-// Counts of shapes that age. note() first.
+// Aging counts of shapes. Begin with note().
 
 #include "allocator/cluster/workload.h"
 
@@ -37,7 +37,7 @@ void Workload::find_typical() {
   ++version_;
   typical_.clear();
   for (const auto& [shape, count] : counts_) typical_.push_back({shape, count});
-  // Equally popular ones stay in the order of their shapes.
+  // Shapes of equal count stay in their order.
   std::stable_sort(typical_.begin(), typical_.end(),
                    [](const Typical& a, const Typical& b) { return a.count > b.count; });
   if (typical_.size() > kTypicalMax) typical_.resize(kTypicalMax);

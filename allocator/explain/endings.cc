@@ -1,4 +1,4 @@
-// What would have to end: cheapest() is the story. Each try is made on copies of the books.
+// Tries sets of occupants on copies of the books. Begin with cheapest().
 
 #include "allocator/explain/endings.h"
 
@@ -11,7 +11,7 @@ namespace proffer::fair {
 namespace {
 
 constexpr int kTriesMax = 1'000;
-// Each computes all entitlements anew.
+// Each try computes all entitlements anew.
 constexpr int kTriesWithoutBorrowingMax = 100;
 
 ResourceVector sum_of(const Occupants& occupants) {
@@ -20,7 +20,7 @@ ResourceVector sum_of(const Occupants& occupants) {
   return sum;
 }
 
-// Whether so few as may be told could hold that much at all.
+// Whether the largest occupants, up to the maximum of a remedy, hold the lacking amounts.
 bool may_hold(const Occupants& all, const ResourceVector& lacking) {
   return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
     if (lacking[kind] == 0) return true;
@@ -111,7 +111,7 @@ std::optional<Release> Endings::cheapest(bool tasks, bool offers) {
   return best;
 }
 
-// Those that hold most of what is lacking first; none that is not needed.
+// Adds occupants that hold most of the lacking amounts first, then drops those that are not needed.
 std::optional<Release> Endings::several_on(const Agent& a, Occupants all,
                                            const ResourceVector& lacking) {
   const auto helps = [&](const Occupant& one) {
@@ -136,7 +136,7 @@ std::optional<Release> Endings::several_on(const Agent& a, Occupants all,
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     if (fits_if(fewer)) needed = std::move(fewer);
   }
-  // When no more may be tried nothing is known to be needed.
+  // Without tries left, no occupant is known to be needed.
   if (tries_left_ <= 0) return std::nullopt;
   Release release{.agent = &a, .what = std::move(needed)};
   release.worth = worth_of(sum_of(release.what));
@@ -147,7 +147,8 @@ int64_t Endings::worth_of(const ResourceVector& amounts) const {
   return weighted(amounts, cluster_.total);
 }
 
-// Tasks of others, and offers to them, that may help against the denial, if there is one.
+// Tasks and offers of other frameworks whose end may help, also against the denial, if there is
+// one.
 Occupants Endings::occupants_of(const Agent& a, bool tasks, bool offers,
                                 const Denial& denied) const {
   const auto helps = [&](const Occupant& one) {
@@ -168,7 +169,7 @@ Occupants Endings::occupants_of(const Agent& a, bool tasks, bool offers,
   if (offers) {
     for (const OfferId& id : offers_of(a)) {
       const OutstandingOffer& offer = *cluster_.outstanding.find(id);
-      // What it declines itself, or lets expire, it is not offered again for a while.
+      // A framework is not offered again for a while what it declines or lets expire.
       if (offer.leaf->owner == entry_.leaf->owner) continue;
       consider({.offer = &offer, .amounts = offer.resources.amounts, .leaf = offer.leaf});
     }
@@ -180,7 +181,7 @@ bool Endings::fits_without(const Release& release) {
   if (--tries_left_ < 0) return false;
   const After then = after(release);
   const AgentState& there = then.agents.at(release.agent);
-  // What was declined as too little may not be any more.
+  // A "too little" filter may no longer hold.
   return as_it_is_.fits(there, as_it_is_.is_declined(there), then.as_if);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What would have to end for an ask to fit: the fewest tasks and offers of others, all on one
-// agent. Of its own tasks nothing is said: its framework knows them, and would only change one for
-// another.
+// Finds the fewest tasks and offers of others, all on one agent, whose end would let an ask fit.
+// The ask's own tasks are not considered: its framework knows them, and ending one would only
+// replace it by another.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace proffer::fair {
 
-// A task or an offer of somebody on one agent.
+// A task or an offer on one agent.
 struct Occupant {
   const Task* task = nullptr;  // nullptr: an offer
   TaskRef ref = {};
@@ -24,7 +24,7 @@ struct Occupant {
 };
 using Occupants = std::vector<Occupant>;
 
-// Some on one agent.
+// A set of occupants of one agent.
 struct Release {
   const Agent* agent = nullptr;
   Occupants what = {};
@@ -32,7 +32,7 @@ struct Release {
   auto cost() const { return std::tuple(what.size(), worth); }
 };
 
-// What is otherwise once they have ended: agents, how many tasks of asks, uses.
+// The changes after they have ended: agents, ended tasks by ask, uses.
 struct After {
   std::map<const Agent*, AgentState> agents = {};
   std::map<const AskEntry*, int64_t> ended = {};
@@ -43,11 +43,11 @@ class Endings {
  public:
   Endings(const Cluster& cluster, const AskEntry& entry, const Fitting& as_it_is, Time now);
 
-  // The smallest set of tasks and offers on one agent without which the ask fits; of sets of equal
-  // size the one with the least resources. If one task or offer is enough, that is the answer. Else
-  // the answer is a set in which each is needed, but a smaller set may exist.
+  // The smallest set of tasks and offers on one agent without which the ask fits; of equal sets the
+  // one with the least resources. If one task or offer suffices, the result is exact. Else each
+  // element of the result is needed, but a smaller set may exist.
   std::optional<Release> cheapest(bool tasks, bool offers);
-  // As things are then.
+  // The state after the release.
   After after(const Release& release) const;
 
  private:

@@ -1,6 +1,6 @@
-// Why a framework has no offer: how its share compares, and what stands between each agent and each
-// of its unmet asks. explain() is the story, hindrance() the rule for one agent. Computed from the
-// books, like status.cc; changes nothing. Asks that could never fit: impossible.cc.
+// Explains why a framework has no offer: its place by share, and the hindrance of each unmet ask on
+// each agent. Begin with explain(); hindrance() is the rule for one agent. Like status.cc it uses
+// only the books and changes nothing. Asks that could never fit: impossible.cc.
 
 #include <algorithm>
 #include <tuple>
@@ -18,7 +18,7 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-// All of it that counts, whoever it is reserved for.
+// The agent's total with all reserved resources, without estimates.
 Resources total_with_reserved(const Books& books) {
   Resources sum = books.total;
   for (const Part& part : books.parts) {
@@ -27,7 +27,7 @@ Resources total_with_reserved(const Books& books) {
   return sum;
 }
 
-// The same for the same reason: what they have adds up, unless it is what they are owed.
+// Merges holders with the same name and reason: their amounts add up, unless they are owed tasks.
 void add_holder(std::vector<Holder>& holders, Holder holder) {
   const auto known = std::find_if(holders.begin(), holders.end(), [&](const Holder& other) {
     return other.framework == holder.framework && other.role == holder.role &&
@@ -48,10 +48,10 @@ void trim(std::vector<Holder>& holders, std::optional<ResourceKind> kind) {
   if (holders.size() > kNamesExplainedMax) holders.resize(kNamesExplainedMax);
 }
 
-// Agents counted by why they are out.
+// Counts agents by hindrance.
 class Reasons {
  public:
-  // `one` is of one agent, its holders included.
+  // `one`: the hindrance on one agent, with its holders.
   void add(HinderedAgents one) {
     HinderedAgents& sum = reasons_[{one.why, one.kind, one.constraint}];
     if (sum.agents == 0) {
@@ -65,7 +65,7 @@ class Reasons {
     for (const std::string& value : one.values) add_value(sum.values, value);
   }
 
-  // Those that are out, most first; how many are not.
+  // The hindrances, most frequent first; sets `usable` to the number of agents without one.
   std::vector<HinderedAgents> take(int64_t& usable) {
     std::vector<HinderedAgents> all;
     usable = 0;
@@ -135,11 +135,11 @@ FrameworkExplanation Explainer::explain(const FrameworkId& id) const {
   return found;
 }
 
-// The ask's entitlement and what it has, of the kind.
+// The ask's entitlement and use of the kind.
 Holder Explainer::owed(const AskEntry& ask, ResourceKind kind) const {
   Holder holder{.framework = ask.leaf->framework, .role = ask.leaf->role->name};
   const int64_t each = ask.ask.shape[kind];
-  // To a hundredth of a task: what rounding leaves of one is no news.
+  // Rounded to 0.01 task, to hide the effects of rounding.
   const auto hundredths =
       static_cast<int64_t>((Int128(ask.entitled) * 100 + kTaskOne / 2) / kTaskOne);
   holder.amounts[kind] = each * ask.placed;
@@ -147,8 +147,8 @@ Holder Explainer::owed(const AskEntry& ask, ResourceKind kind) const {
   return holder;
 }
 
-// Asks that are owed a task that takes what the ask, which is not owed any, takes too: what becomes
-// free is theirs first. Those that have least of what they are entitled to first.
+// Asks that are owed a task and compete for the same kinds, if this ask is owed none: they come
+// first for freed resources. The asks with the least of their entitlement come first.
 std::vector<Holder> Explainer::owed_before(const AskEntry& entry) const {
   std::vector<Holder> found;
   if (waiting_.gate.is_open() || waiting_.gate.is_owed(entry, now_)) return found;
@@ -169,8 +169,8 @@ std::vector<Holder> Explainer::owed_before(const AskEntry& entry) const {
   return found;
 }
 
-// Who else is meant where a limit or an entitlement leaves too little: for whom room is kept, and
-// who uses or wants the rest of what there is.
+// Names the rivals behind a limit or an entitlement: asks for which room is kept, and the users of
+// the rest.
 void Explainer::name_rivals(const AskEntry* entry, std::vector<HinderedAgents>& hindered) const {
   for (HinderedAgents& row : hindered) {
     if (row.why == Hindrance::kLimit) {
@@ -181,7 +181,8 @@ void Explainer::name_rivals(const AskEntry* entry, std::vector<HinderedAgents>& 
   }
 }
 
-// Its place by share among all that want offers; of its leaves the first that does counts.
+// The framework's place by share among all that want offers; its first leaf that wants offers
+// counts.
 void Explainer::explain_place(const Framework& f, const ResourceVector& total,
                               FrameworkExplanation& found) const {
   std::set<const Framework*> before;
@@ -208,7 +209,7 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   Reasons reasons;
   found.could_ever_fit = false;
   const Denial limit = exceeded_limit(entry);
-  // A gang that does not fit is out on each agent on which a task of it would.
+  // A gang that does not fit has a hindrance on each agent that would fit one task.
   const bool fits_together = entry.ask.gang == 1 || !plan_gang(cluster_, entry, now_).empty();
   std::vector<Seat> places;
   std::vector<HinderedAgents> usable;
@@ -241,8 +242,7 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   return found;
 }
 
-// What keeps a task of the ask, or an open offer of what the agent has free, from the leaf,
-// whatever is free.
+// The denial to a task of the ask, or to an open offer of the agent's free amounts.
 Denial Explainer::denial_to(const Leaf& l, const AskEntry* entry, const Agent& a) const {
   if (entry != nullptr) return denial(cluster_, *entry);
   const ResourceVector free = sum_of(a.usable(l.role->name)).amounts;
@@ -250,8 +250,8 @@ Denial Explainer::denial_to(const Leaf& l, const AskEntry* entry, const Agent& a
   return denial(cluster_, {.leaf = l, .amounts = free});
 }
 
-// Of one agent, for a task of the ask, or for an open offer if there is no ask. The first that
-// holds, in the order of Hindrance.
+// The hindrance on one agent, for a task of the ask, or for an open offer without an ask: the first
+// that holds, in the order of Hindrance.
 HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const Agent& a) const {
   HinderedAgents found{.agents = 1, .example = a.id};
   const auto is = [&](Hindrance why) {
@@ -339,10 +339,10 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
     std::sort(found.holders.begin(), found.holders.end(),
               [](const Holder& x, const Holder& y) { return x.framework < y.framework; });
   };
-  // As if there were no offers: what is free in all, and of this what the role may use.
+  // The books without offers: all free amounts, and the part that the role may use.
   Books without_offers = a;
   for (const OfferId& id : offers_of(a)) without_offers.end_offered(*cluster_.outstanding.find(id));
-  const bool is_kept = !a.keep.is_zero() && a.claimant != entry;  // for another
+  const bool is_kept = !a.keep.is_zero() && a.claimant != entry;  // kept for another ask
   if (!is_kept) without_offers.keep = {};
   without_offers.compute_free();
   const RoleName& role = l.role->name;
@@ -362,7 +362,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
       }
       const Resources all = without_offers.counted_free();
       if (!lacking(entry->ask.shape, all)) return lacks(Hindrance::kReserved, *kind, usable);
-      // Even if nothing were used it might be too little for this role.
+      // Even an empty agent may have too little for this role.
       Resources may_use;
       for (const Slice& slice : a.usable_total(role)) may_use += slice.resources;
       if (const auto never = lacking(entry->ask.shape, may_use)) {

@@ -1,5 +1,5 @@
-// Why a role has no more: explain_role() is the story, held_by() the rule for one unmet ask.
-// Computed from the books, like status.cc; changes nothing.
+// Explains why a role gets no more. Begin with explain_role(); held_by() is the rule for one unmet
+// ask. Like status.cc it uses only the books and changes nothing.
 
 #include <algorithm>
 #include <tuple>
@@ -14,7 +14,7 @@
 namespace proffer::fair {
 namespace {
 
-// Plans of what would have to end are made for so many asks of a role at most.
+// The maximum number of asks of a role for which a reclaim is planned.
 constexpr int kOutlooksMax = 16;
 
 NodeStanding standing_of(const Node& node, Time now) {
@@ -57,7 +57,7 @@ std::string words_of(const ReclaimOutlook& outlook) {
   return "";
 }
 
-// Less than it is entitled to of some kind that the ask takes.
+// Whether the node uses less than its entitlement of some kind that the ask needs.
 bool is_below_entitlement(const Node& node, ResourceKind kind, const ResourceVector& shape) {
   return shape[kind] > 0 && node.use()[kind] + shape[kind] <= node.entitlement[kind];
 }
@@ -65,7 +65,7 @@ bool is_below_entitlement(const Node& node, const ResourceVector& shape) {
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
                      [&](ResourceKind kind) { return is_below_entitlement(node, kind, shape); });
 }
-// … and that others have borrowed, of whom `lent` is the sum.
+// Whether others have also borrowed that kind; `lent` is the sum of borrowed amounts.
 bool is_lent(const Node& node, const ResourceVector& shape, const ResourceVector& lent) {
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
     return lent[kind] > 0 && is_below_entitlement(node, kind, shape);
@@ -116,7 +116,7 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
   return found;
 }
 
-// Those with demand in their order, then the others by name.
+// Children with demand in their order, then the others by name.
 void Explainer::explain_children(const Role& role, RoleExplanation& found) const {
   const auto add = [&](const Node& child) {
     ++found.children_all;
@@ -134,15 +134,15 @@ void Explainer::explain_held(const Role& role, RoleExplanation& found) const {
   std::map<std::tuple<RoleHindrance, RoleName, std::optional<ResourceKind>>, HeldAsks> sums;
   int outlooks = kOutlooksMax;
   bool some_lent = false;
-  ResourceVector lent;  // what anybody has borrowed: who is below its part has not
+  ResourceVector lent;  // the sum over all borrowers
   for_each_leaf(cluster_.tree.root(), [&](const Leaf& l) { lent += borrowed(l); });
   for_each_leaf(role, [&](const Leaf& l) {
     for (const AskEntry* ask : l.order) {
       if (ask->unmet() == 0) continue;
       ++found.asks_unmet;
       HeldAsks one = held_by(*ask, outlooks);
-      // Where nobody would have to end, that its part is not used may have other reasons: it is
-      // free and in pieces, or reserved, or no agent could ever do.
+      // If the plan has no victims, the role's unused entitlement may have other causes: it is free
+      // and fragmented, or reserved, or no agent could ever fit the ask.
       if (one.why == RoleHindrance::kLent && !one.until &&
           (!is_lent(l, ask->at_once(), lent) || !could_ever_be_met(cluster_, *ask, false))) {
         one.why = RoleHindrance::kTooLittle;
@@ -222,7 +222,7 @@ HeldAsks Explainer::held_by(const AskEntry& ask, int& outlooks) const {
   return held;
 }
 
-// What has been told to end for the ask.
+// Adds the victims that have a notice for the ask.
 void Explainer::note_coming(const AskEntry& ask, RoleExplanation& found) const {
   const auto note = [&](const Agent& a, bool only_lent) {
     for (const auto& [ref, task] : a.tasks) {
@@ -236,8 +236,8 @@ void Explainer::note_coming(const AskEntry& ask, RoleExplanation& found) const {
   for (const Agent* a : waiting_.claims.agents_of(ask)) note(*a, true);
 }
 
-// Roles elsewhere in the tree that are above their entitlement, those that hold most beyond it
-// first; of a role and one below it the lower.
+// Roles elsewhere in the tree that use more than their entitlement, the largest excess first; of a
+// role and a role below it the lower one.
 void Explainer::explain_borrowers(const Role& role, RoleExplanation& found) const {
   for (const auto& [name, other] : cluster_.tree.roles()) {
     if (is_within(name, role.name) || is_within(role.name, name)) continue;

@@ -1,5 +1,5 @@
-// How a task that runs stands: what protects it, what makes it a victim, and for whom it would have
-// to end as things are. explain_task() is the story; changes nothing.
+// Explains the standing of a running task: its protections, the reasons that make it a victim, and
+// the asks for which it would be preempted. Begin with explain_task(); changes nothing.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 namespace proffer::fair {
 namespace {
 
-// Plans of what would have to end are made for so many asks at most.
+// The maximum number of asks for which a reclaim is planned.
 constexpr int kPlansMax = 16;
 
 }  // namespace
@@ -47,7 +47,7 @@ std::optional<TaskStanding> Explainer::explain_task(const AgentId& on, const Fra
   return found;
 }
 
-// As may_be_taken() in victims.h.
+// Like may_be_taken() in victims.h.
 void Explainer::explain_over(const Task& task, TaskStanding& found) const {
   const ResourceVector& amounts = task.amounts();
   const ResourceVector slack = entitlement_slack(cluster_.total);
@@ -65,7 +65,7 @@ void Explainer::explain_over(const Task& task, TaskStanding& found) const {
   }
 }
 
-// O(claimants * (agents + tasks of those who borrow)).
+// O(claimants * (agents + tasks of borrowers)).
 void Explainer::explain_victim(const TaskRef& ref, TaskStanding& found) const {
   int plans = kPlansMax;
   for (const auto& [id, l] : cluster_.leaves) {

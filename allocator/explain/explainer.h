@@ -1,13 +1,13 @@
 #pragma once
 
-// Explains why a framework, role, task or ask gets no more, from the view of the next decision.
-// Reads the allocator's state and changes nothing.
+// Explains why a framework, role or ask gets no more, and the standing of a task, as the next
+// decision would see them. Reads the allocator's state and changes nothing.
 //
 //   explain.cc          why a framework has no offer
-//   impossible.cc       which part of an ask no agent could ever give
-//   explain_role.cc     why a role has no more
-//   explain_task.cc     how a task stands, and for which asks it would have to end
-//   reclaim_outlook.cc  why nothing is taken back for an ask
+//   impossible.cc       which part of an ask no agent could ever meet
+//   explain_role.cc     why a role gets no more
+//   explain_task.cc     the standing of a task, and the asks for which it would be preempted
+//   reclaim_outlook.cc  why nothing is reclaimed for an ask
 
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
-// Would an ask fit? look_around() counts once on which agents it could be; fits() then answers for
-// each change of one agent without looking at the others again.
+// look_around() counts once the agents with room for the ask; fits() then evaluates a change of one
+// agent without another look at the others.
 
 #include "allocator/explain/fitting.h"
 
@@ -63,12 +63,13 @@ int64_t Fitting::most_in_group(const AgentState& a) const {
 bool Fitting::is_declined(const AgentState& a) const {
   const std::optional<Filter> filter = entry_.leaf->owner->filter_on(a);
   if (!filter) return false;
-  // Asks that are declared anew lift what was said with a reason.
+  // A new declaration lifts filters with a reason.
   const bool is_lifted = is_anew_ && !filter->until;
   return !is_lifted && still_holds(*filter, a, now_);
 }
 
-// What is set aside for an ask that is declared anew counts too: Rivals says who may take it.
+// Resources set aside for the ask count even if it is declared anew: Rivals decides who may take
+// them.
 int64_t Fitting::room(const AgentState& a, bool is_declined) const {
   if (!a.serves() || is_declined || is_claimed(a) || !may_hold(entry_, a, now_)) return 0;
   return room_for(entry_, a, entry_.ask.gang);
@@ -110,7 +111,7 @@ Denial Fitting::denied_of(const ResourceVector& shape, const ResourceVector& fre
                           const Supposed& as_if) const {
   ResourceVector more = freed;
   if (is_anew_ && cluster_.options.reclaim == ReclaimMode::kOff) {
-    // Its claim ends, and what is there for its role alone counts too.
+    // Its claim ends, and resources there that are only for its role count too.
     for (const Agent* a : entry_.set_aside) {
       if (a->by_notice()) continue;
       more += sum_of(a->usable(entry_.leaf->role->name)).amounts - a->free.amounts;

@@ -1,4 +1,4 @@
-// Why an ask could never fit: impossible() is the story.
+// Explains why an ask could never fit. Begin with impossible().
 
 #include "allocator/explain/impossible.h"
 
@@ -40,7 +40,8 @@ void add_value(std::vector<std::string>& values, const std::string& value) {
 
 namespace {
 
-// The constraints that no agent meets; or that none meets all, or nothing.
+// The constraints that no agent meets; if each is met by some agent, but not all by one: a
+// hindrance for all together; else empty.
 std::vector<HinderedAgents> unmet_constraints(const Cluster& cluster, const AskEntry& entry) {
   const bool some_meets_all =
       std::any_of(cluster.agents.begin(), cluster.agents.end(),
@@ -63,7 +64,7 @@ std::vector<HinderedAgents> unmet_constraints(const Cluster& cluster, const AskE
   return found;
 }
 
-// Each task of the gang has an agent, but all together have not.
+// A gang whose tasks each fit some agent, but not all at once.
 HinderedAgents too_large_gang(const Cluster& cluster, const AskEntry& entry) {
   const TaskCounts none(entry.ask);
   int64_t room = 0;
@@ -95,7 +96,7 @@ std::vector<HinderedAgents> impossible(const Cluster& cluster, const AskEntry& e
   }
   std::vector<HinderedAgents> found = unmet_constraints(cluster, entry);
   if (!found.empty()) return found;
-  ResourceVector most;  // of the kinds each, that its role may use
+  ResourceVector most;  // the maximum of each kind that the role may use on one agent
   int64_t ports = 0;
   bool some_fits = false;
   for (const auto& [id, a] : cluster.agents) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// What of an ask no agent could ever give, and how much of a kind an agent has for a task.
+// Finds the part of an ask that no agent could ever meet, and an agent's maximum of a kind for one
+// task.
 
 #include <cstdint>
 #include <optional>
@@ -12,17 +13,18 @@
 
 namespace proffer::fair {
 
-// The first kind in which `shape` needs more than `there` has; or nothing.
+// The first kind in which `shape` exceeds `there`; empty if there is none.
 std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources& there);
-// What of the kind is for a task that takes `wanted`: of gpus, on one device or whole ones.
+// The maximum of the kind that one task may use, if it wants `wanted`: for GPUs, a part of one
+// device, or whole devices.
 int64_t most_for(ResourceKind kind, int64_t wanted, const Resources& there);
-// Adds the value, in order: some of them, one more than people are told.
+// Inserts the value in order; keeps one value more than explanations show.
 void add_value(std::vector<std::string>& values, const std::string& value);
 
-// What of the ask would have to be otherwise for it to fit the agents if these were empty, of one
-// that does not: a limit; else constraints that none meets; else what is more than the most that
-// any of those that meet them has; else the gang. Nothing if each is met, but never all by one
-// agent. O(agents * constraints).
+// The hindrance of an ask that would not fit even if all agents were empty: a limit; else
+// constraints that no agent meets; else an amount above the maximum of the agents that meet them;
+// else the gang. Empty if each condition alone is met, but no agent meets all. O(agents *
+// constraints).
 std::vector<HinderedAgents> impossible(const Cluster& cluster, const AskEntry& entry);
 
 }  // namespace proffer::fair

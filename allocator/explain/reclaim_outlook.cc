@@ -1,4 +1,4 @@
-// Why nothing is taken back for an ask, or what is. As the next decision would see it.
+// Explains the reclaim for an ask, or why there is none, as the next decision would see it.
 
 #include <algorithm>
 

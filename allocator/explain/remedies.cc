@@ -1,10 +1,10 @@
-// What would make an ask fit: each remedy is one change that alone suffices, all else as it is now.
-// RemedySearch::all() is the list of what is tried; whether it helps is fitting.h's to say, by the
-// rules of a decision, so that nothing is said that is not so.
+// Remedies of an ask: single changes that suffice alone, while all else stays as it is.
+// RemedySearch::all() lists the changes that are tried; fitting.h applies the rules of a decision
+// to each, so that only effective changes are reported.
 //
 // For one ask: O(agents) for each kind of its shape and each of its constraints, times log(amounts)
-// for gangs; O(tasks) sums for what would have to end, of which at most kTriesMax are tried on the
-// books; O(roles with guarantees * log(amounts)) if headroom is held. Off the path of decisions.
+// for gangs; O(tasks) sums to find victims, and at most kTriesMax trials on copies of the books;
+// O(roles with guarantees * log(amounts)) if headroom is held. Not on the path of decisions.
 
 #include <algorithm>
 
@@ -18,8 +18,8 @@
 namespace proffer::fair {
 namespace {
 
-// The amounts that a shape may have of a kind, in order, from 1: of gpus parts of a device, then
-// whole ones.
+// The possible amounts of a kind in a shape, in order, from 1: for GPUs parts of a device, then
+// whole devices.
 int64_t amount_at(ResourceKind kind, int64_t place) {
   if (kind != ResourceKind::kGpus || place < kWholeDevice) return place;
   return (place - kWholeDevice + 1) * kWholeDevice;
@@ -60,7 +60,7 @@ class RemedySearch {
 
  private:
   Time wait_ends() const { return later(entry_.prefers_since, ask_.prefer.wait); }
-  // Whether the ask will still be wanted.
+  // Whether the ask will not have expired.
   bool comes(Time at) const { return !entry_.expires || at < *entry_.expires; }
   bool would_fit(Ask declared) const {
     return Fitting(cluster_, entry_, std::move(declared), now_).fits();
@@ -73,8 +73,8 @@ class RemedySearch {
 
   // --- changes of the ask ------------------------------------------------------------------------
 
-  // What an ask that may not borrow is entitled to depends on what it takes: of those nothing is
-  // said here.
+  // The entitlement of an ask that may not borrow depends on its shape: such asks get no remedy
+  // here.
   void take_less() {
     if (!ask_.borrow || would_fit(ask_)) return;
     for (const ResourceKind kind : kResourceKinds) {
@@ -151,8 +151,8 @@ class RemedySearch {
     if (would_fit(std::move(more))) add_anew({.kind = RemedyKind::kMayBorrow});
   }
 
-  // The longest time limit with which it backfills a claim. An ask that has something set aside has
-  // better to come.
+  // The longest time limit with which the ask backfills a claim. Not for an ask with resources set
+  // aside.
   void end_sooner() {
     if (ask_.revocable_ok || ask_.gang > 1 || !ask_.borrow || !entry_.set_aside.empty()) return;
     Ask limited = ask_;
@@ -182,8 +182,8 @@ class RemedySearch {
     if (best.time_limit >= seconds(1)) add_anew(std::move(best));
   }
 
-  // What is set aside for the ask is for others too once it is another one; and its framework does
-  // not decline any more what it declined for a reason.
+  // If the ask is declared anew, resources set aside for it are free for others, and filters of its
+  // framework with a reason end.
   void add_anew(Remedy remedy) {
     std::vector<AgentState> agents;
     agents.reserve(entry_.set_aside.size());
@@ -201,7 +201,7 @@ class RemedySearch {
     found_.push_back(std::move(remedy));
   }
 
-  // Its framework declines nothing any more.
+  // A change in which the framework declines no agent.
   Rivals::Change not_declined(bool declares_anew) const {
     const Framework& owner = *entry_.leaf->owner;
     Rivals::Change change{.only = &owner, .entitles_anew = true, .declares_anew = declares_anew};
@@ -222,7 +222,7 @@ class RemedySearch {
     if (denied.why == Denial::Why::kGuarantees) lower_guarantees();
   }
 
-  // Whether the role may be set so, and the ask fits then.
+  // Whether these settings are permitted and make the ask fit.
   bool fits_with(Role& role, const RoleSettings& settings) const {
     if (!check_role(cluster_.role_table, role.name, settings)) return false;
     Supposed as_if;
@@ -233,7 +233,7 @@ class RemedySearch {
   void raise_limit() {
     const ResourceVector more = entry_.at_once();
     for (Role* role = entry_.leaf->role; role->parent != nullptr; role = role->parent) {
-      // Some of what a limit leaves may be kept for others, but not before all.
+      // A part of the room below a limit may be kept for others, but not before all asks.
       const ResourceVector kept = kept_below(cluster_, *role, &entry_);
       const ResourceVector then = role->use() + more;
       if (raise_limit_to(*role, then)) continue;
@@ -267,7 +267,7 @@ class RemedySearch {
         if (more[kind] > 0 && settings.guarantee[kind]) settings.guarantee.set(kind, 0);
       }
       if (!fits_with(*role, settings)) continue;
-      // What is held of a kind depends on what is promised of it alone.
+      // The held amount of a kind depends only on guarantees for that kind.
       for (const ResourceKind kind : kResourceKinds) {
         const std::optional<int64_t> promised = role->settings.guarantee[kind];
         if (more[kind] == 0 || !promised) continue;
@@ -321,7 +321,7 @@ class RemedySearch {
     }
     if (remedy.until && !comes(*remedy.until)) remedy.until.reset();
     const After then = endings_.after(release);
-    // An ask whose offers are declined counts in entitlements no more.
+    // An ask whose offers are declined no longer counts in entitlements.
     Rivals::Change change{.as_if = &then.as_if, .ended = then.ended, .entitles_anew = some_offer};
     for (const auto& [a, state] : then.agents) change.more.push_back(&state);
     add(std::move(remedy), change);
@@ -329,12 +329,14 @@ class RemedySearch {
 
   // --- changes of agents -------------------------------------------------------------------------
 
-  // One thing at a time. It may also help by what others, for whom headroom is held, find there.
+  // Changes one property of an agent at a time. A change may also help because others, for whom
+  // headroom is held, fit there.
   void change_agents() {
     for (const auto& [id, agent] : cluster_.agents) {
       const Agent& a = *agent;
       const bool is_declined = as_it_is_.is_declined(a);
-      // How much an ask may have that may not borrow depends on the asks that agents could serve.
+      // The permitted amount of an ask that may not borrow depends on the asks that agents could
+      // serve.
       if (ask_.borrow && a.active == a.draining) {
         AgentState then = a;
         then.active = true;
@@ -366,7 +368,7 @@ class RemedySearch {
   }
 
   void unreserve(const Agent& a, bool is_declined) {
-    if (!ask_.borrow) return;  // Whose it was may be given more of others then.
+    if (!ask_.borrow) return;  // The former owner may then get more from others.
     for (const Part& part : a.parts) {
       if (part.revocable || is_within(entry_.leaf->role->name, part.reserved_for)) continue;
       if (part.total.is_zero()) continue;
@@ -380,7 +382,8 @@ class RemedySearch {
     }
   }
 
-  // One of a kind: the one that comes first by itself, else the first agent by name.
+  // Adds one remedy of each kind: the one that takes effect by itself earliest (`until`), else the
+  // first agent by name.
   void add_first(Remedy remedy, const Rivals::Change& change) {
     const auto known = std::find_if(found_.begin(), found_.end(),
                                     [&](const Remedy& other) { return other.kind == remedy.kind; });

@@ -1,4 +1,4 @@
-// Whose asks come first: before() is the story. The order of a decision is told in waiting/gate.h
+// Finds the asks that come first; begin with before(). The order of a decision is in waiting/gate.h
 // and round/turns.h.
 
 #include "allocator/explain/rivals.h"
@@ -21,8 +21,8 @@ bool is_guaranteed(const View& view, const AskEntry& ask) {
   return false;
 }
 
-// Where the ways of two leaves part: whether the first has the lesser share. Of equals the order is
-// not known.
+// Whether the first leaf has the smaller share at the level where their paths part. The order of
+// equals is unknown.
 bool has_less(const View& view, const Leaf& a, const Leaf& b) {
   const auto path = [](const Leaf& leaf) {
     std::vector<const Node*> nodes;
@@ -89,15 +89,15 @@ bool Rivals::comes_before(const AskEntry& rival, const Change& change) const {
   const Leaf& l = *rival.leaf;
   const View view = view_after(change);
   if (change.entitles_anew || change.declares_anew || is_guaranteed(view, rival)) return true;
-  if (!ask_.ask.borrow) return true;  // It may have what all others leave.
+  if (!ask_.ask.borrow) return true;  // It may have resources that all others leave.
   if (!gate_.is_open()) {
     const bool is_first = is_owed(rival, change);
-    // The place of a task that ended is for its own ask first.
+    // The place of an ended task goes first to its own ask.
     if (is_first && change.ended.count(&rival) > 0) return true;
     if (is_first != is_owed(ask_, change)) return is_first;
   }
   if (&l != ask_.leaf) return !has_less(view, *ask_.leaf, l);
-  const auto place = [&](const AskEntry& of) {  // in the order of priority
+  const auto place = [&](const AskEntry& of) {  // position by priority
     return std::find(l.order.begin(), l.order.end(), &of);
   };
   return place(rival) < place(ask_);
@@ -108,18 +108,18 @@ bool Rivals::could_take(const AskEntry& rival, const Change& change) const {
   if (rival.ask.shape.min(ask_.ask.shape).is_zero() && !both_take_ports) return false;
   if (const auto at = denied_.find(&rival); at != denied_.end()) {
     const Denial& was = at->second;
-    // Room may be kept for it below the limit.
+    // Headroom may be kept for it below the limit.
     const bool shares_limit =
         was.why == Denial::Why::kLimit && is_within(ask_.leaf->role->name, was.role->name);
     if (shares_limit || was.why == Denial::Why::kEntitlement) return true;
     if (was.why == Denial::Why::kGuarantees) return true;
-    // If it is no longer denied, it has not been tried on any agent since, so it may fit what is
-    // free already. (Held guarantees are compared with what is free now, without what the change
-    // frees.)
+    // If it is no longer denied, no agent has been tried for it since, so it may fit present free
+    // amounts. (Held guarantees are compared with the present free amounts, without those that the
+    // change frees.)
     const Denial::Why why = denial(view_after(change), rival).why;
     return why == Denial::Why::kNone || why == Denial::Why::kGuarantees;
   }
-  // While an ask may not borrow, nothing is kept for it beyond its entitlement.
+  // For an ask that may not borrow nothing is kept beyond its entitlement.
   const bool takes_own =
       !ask_.ask.borrow &&
       std::any_of(ask_.set_aside.begin(), ask_.set_aside.end(),
@@ -134,12 +134,13 @@ bool Rivals::could_take(const AskEntry& rival, const AgentState& a, const Change
   const std::optional<Filter> filter = rival.leaf->owner->filter_on(a);
   const bool is_lifted = change.only == rival.leaf->owner;
   if (filter && !is_lifted) {
-    // A reason may hold no more if the agent is another one.
+    // A filter's reason may not hold for a changed agent.
     const bool may_end = change.entitles_anew && !filter->until;
     if (!may_end && still_holds(*filter, a, now_)) return false;
   }
   if (change.ended.count(&rival) == 0 && rival.counts.full(rival.ask, a) != nullptr) return false;
-  // An ask that is owed a task may have a claim on a part of it, and a gang on several agents.
+  // An ask that is owed a task may have a claim on a part of the agent, and a gang on several
+  // agents.
   if (rival.ask.gang > 1 || change.entitles_anew || is_owed(rival, change)) return true;
   return fits(rival.ask.shape, a, rival.leaf->role->name);
 }

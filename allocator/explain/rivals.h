@@ -15,20 +15,20 @@ namespace proffer::fair {
 
 class Rivals {
  public:
-  // What becomes available, and what of the order may be otherwise then.
+  // The resources that become available, and the possible changes of the order.
   struct Change {
-    std::vector<const AgentState*> more = {};  // agents on which more is free, as they are then
+    std::vector<const AgentState*> more = {};  // agents with more free resources, after the change
     const Supposed* as_if = nullptr;           // uses and settings
-    std::map<const AskEntry*, int64_t> ended = {};  // how many of their tasks
-    const Framework* only = nullptr;                // nobody else finds more
-    bool entitles_anew = false;  // agents, settings or asks change, and with them entitlements
-    bool declares_anew = false;  // the ask itself is another one, without arrears
+    std::map<const AskEntry*, int64_t> ended = {};  // the number of ended tasks, by ask
+    const Framework* only = nullptr;                // only this framework gets more
+    bool entitles_anew = false;  // agents, settings or asks change, so entitlements do
+    bool declares_anew = false;  // the ask is declared anew, without arrears
   };
 
   // O(asks).
   Rivals(const Cluster& cluster, const Gate& gate, const AskEntry& ask, Time now);
 
-  // Their frameworks, at most kRemedyEndsMax. O(asks * agents of the change).
+  // The rivals' frameworks, at most kRemedyEndsMax. O(asks * agents of the change).
   std::vector<std::string> before(const Change& change) const;
 
  private:
@@ -43,7 +43,7 @@ class Rivals {
   const Gate& gate_;
   const AskEntry& ask_;
   const Time now_;
-  std::map<const AskEntry*, Denial> denied_ = {};  // before the change; looked up only
+  std::map<const AskEntry*, Denial> denied_ = {};  // before the change; looked up, never walked
 };
 
 }  // namespace proffer::fair

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pictures of the allocator for people and metrics, as in allocator.h. Computed from the books, not
-// from the shares of the last decision, so they are right between decisions too.
+// Status reports of the allocator for users and metrics, as in allocator.h. They follow from the
+// books, not from the shares of the last decision, so they are right between decisions too.
 
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@ std::vector<RoleStatus> role_statuses(const Cluster& cluster);
 std::vector<LeafStatus> leaf_statuses(const Cluster& cluster, const Waiting& waiting);
 std::vector<FrameworkLag> framework_lags(const Cluster& cluster, Time now);
 std::map<RoleName, LagStatus> role_lags(const Cluster& cluster, Time now);
-// The greatest of the leaves in the role and below it.
+// The greatest lag of the leaves in the role and below it.
 LagStatus lag_of(const Role& role, Time now);
 std::vector<AskStatus> ask_statuses(const Cluster& cluster, const Waiting& waiting,
                                     const FrameworkId& framework);

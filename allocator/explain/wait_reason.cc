@@ -1,5 +1,5 @@
-// wait_reason() is the story: first what no free agent would change, then the agents with room,
-// then the room that others have.
+// Begin with wait_reason(): first the reasons that no free agent would change, then the agents with
+// room, then the room that others have.
 
 #include "allocator/explain/wait_reason.h"
 
@@ -11,7 +11,7 @@
 namespace proffer::fair {
 namespace {
 
-// Of an agent with enough free for the ask. Nothing: it is not for the ask.
+// The reason on an agent with enough free amounts; empty: the agent is not for the ask.
 std::optional<WaitReason> reason_at(const AskEntry& ask, const Agent& a, Time now) {
   if (!ask.matches(a)) return std::nullopt;
   if (is_filtered(*ask.leaf, a, now)) return WaitReason::kDeclined;
@@ -27,8 +27,8 @@ std::optional<WaitReason> reason_at(const AskEntry& ask, const Agent& a, Time no
   return ask.ask.gang > 1 ? WaitReason::kGang : WaitReason::kTurn;
 }
 
-// Of the agents with room. The one that keeps it from the agent that is best for it counts: where
-// nothing keeps it out but the turns of others, no other agent matters.
+// The reason on the agents with room: the one on the best agent for the ask. If only the turns of
+// others hinder the ask there, no other agent matters.
 std::optional<WaitReason> reason_of_room(const Cluster& cluster, const AskEntry& ask, Time now) {
   std::optional<WaitReason> found;
   int looked = 0;
@@ -40,12 +40,13 @@ std::optional<WaitReason> reason_of_room(const Cluster& cluster, const AskEntry&
   return found;
 }
 
-// Where others have it: what is set aside for the ask itself is not in its way.
+// Whether the ask would fit there if it had `free`; resources set aside for the ask itself do not
+// hinder it.
 bool would_fit(const AskEntry& ask, const Agent& a, const ResourceVector& free) {
   return !ask.claims(a) && a.serves() && ask.matches(a) && ask.ask.shape.fits_in(free);
 }
 
-// Of the room that is set aside for others.
+// The reason on agents that are set aside for others.
 std::optional<WaitReason> reason_set_aside(const Cluster& cluster, const Waiting& waiting,
                                            const AskEntry& ask) {
   int looked = 0;
@@ -63,7 +64,7 @@ std::optional<WaitReason> reason_set_aside(const Cluster& cluster, const Waiting
   return std::nullopt;
 }
 
-// Whether it would fit where something is offered to others, if that were free.
+// Whether the ask would fit an agent if offers to others ended there.
 bool waits_for_offers(const Cluster& cluster, const AskEntry& ask) {
   int looked = 0;
   for (const auto& [id, offer] : cluster.outstanding.all()) {

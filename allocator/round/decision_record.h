@@ -1,6 +1,6 @@
 #pragma once
 
-// What a decision leaves behind, for violations() alone: valid until the next event.
+// The record of a decision, only for violations(); valid until the next event.
 
 #include <vector>
 
@@ -10,16 +10,16 @@
 namespace proffer::fair {
 
 struct DecisionRecord {
-  // How the last task of a batch, or an open piece, was given.
+  // The conditions under which the last task of a batch, or an open piece, was granted.
   struct Given {
     const Leaf* leaf = nullptr;
     const Agent* agent = nullptr;
-    std::vector<Slice> last = {};  // that task's
-    Rank before = {};              // of the leaf, before that task
-    bool promised = false;         // a guarantee was the reason
-    bool from_claim = false;       // or the place of a task of the same ask
-    bool owed = false;             // it was within what the ask is entitled to (waiting/gate.h)
-    ResourceVector keep = {};      // what was kept on the agent for a claim that may have ended
+    std::vector<Slice> last = {};  // the slices of that task
+    Rank before = {};              // the leaf's rank before that task
+    bool promised = false;         // the turn came from a guarantee
+    bool from_claim = false;       // from a claim, or from the place of a task of the same ask
+    bool owed = false;             // the task was owed (waiting/gate.h)
+    ResourceVector keep = {};      // the amounts kept on the agent for a claim that may have ended
   };
   std::vector<Given> given = {};
 };

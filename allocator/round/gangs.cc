@@ -1,7 +1,7 @@
-// Several tasks at once or none: a gang is found over several agents in one decision and offered as
-// offers that share a number. How the offers of a gang end together is in cluster/answers.cc. A
-// plan (rules/fit.h) is made when the ask's turn comes and something has become free since it last
-// did not fit.
+// Several tasks at once or none: one decision finds places for a gang on several agents, and its
+// offers share a number. cluster/answers.cc ends the offers of a gang together. A plan
+// (rules/fit.h) is made when it is the ask's turn and resources have become free since the last
+// failure.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 
 namespace proffer::fair {
 
-// One gang of the ask, if it fits.
+// Grants one gang of the ask, if it fits.
 bool Round::give_gang(AskEntry& ask, const Turn& turn) {
   Leaf& l = *ask.leaf;
   const bool nothing_new = ask.tried_at == cluster_.free_agents.latest() && l.retry.empty();

@@ -1,7 +1,7 @@
-// What is set aside for claims, or only estimated to be free, is lent to asks that say
-// revocable_ok: lend() first. waiting/lending.h says what it is, and when it is taken back. Asks
-// with a time limit backfill claims: they use what is kept as long as the claim is not complete
-// (Lifka 1995, as EASY does): backfill().
+// Lends resources that are set aside for claims, or only estimated to be free, to asks with
+// revocable_ok; begin with lend(). waiting/lending.h defines them, and takes them back. Asks with a
+// time limit backfill claims (Lifka 1995, as in EASY): they use kept resources until the claim is
+// complete; see backfill().
 
 #include <algorithm>
 #include <tuple>
@@ -20,8 +20,8 @@ const Resources& to_lend(const Agent& a) { return a.keep.is_zero() ? a.free : a.
 
 }  // namespace
 
-// Whether something was lent: who holds what is estimated holds nothing that others are entitled
-// to, and may want less of that now.
+// Returns whether resources were lent: the holder of estimated resources may then want less of
+// those that others are entitled to.
 bool Round::lend() {
   const std::map<uint64_t, AskEntry*>& claims = waiting_.claims.all();
   const bool some_claimed = std::any_of(claims.begin(), claims.end(), [&](const auto& claim) {
@@ -46,7 +46,7 @@ bool Round::lend() {
   }
   ResourceVector estimated;
   for (const Agent* a : cluster_.estimating) estimated += a->estimate()->total.amounts;
-  // Whoever holds least of what is estimated, then by share.
+  // The leaf with the least estimated resources first, then by share.
   const auto comes_first = [&](const Leaf* a, const Leaf* b) {
     const Share of_a = dominant_share(a->estimated, estimated);
     const Share of_b = dominant_share(b->estimated, estimated);
@@ -66,12 +66,12 @@ bool Round::lend() {
   return grants_made_ > grants_before;
 }
 
-// One task to the leaf, of what is lent or estimated.
+// Gives the leaf one task on lent or estimated resources.
 bool Round::lend_to(Leaf& l) {
   for (AskEntry* ask : l.order) {
     if (ask->ask.gang > 1 || ask->unmet() == 0) continue;
     const bool has_claim = waiting_.claims.has_claim(*ask) || waiting_.gate.has_claim(*ask);
-    if (has_claim) continue;  // It has better to come.
+    if (has_claim) continue;  // Its own claim will serve it.
     if (!ask->ask.revocable_ok) {
       if (backfill(*ask)) return true;
       continue;
@@ -93,7 +93,7 @@ bool Round::lend_to(Leaf& l) {
     const Want want{.leaf = l, .amounts = ask->ask.shape, .borrow = ask->ask.borrow};
     if (!denial(cluster_, want).is_none()) continue;
     for (const auto& [order, claimant] : waiting_.claims.all()) {
-      // Who could be served by ending what is lent is about to be.
+      // A claimant that the end of lent use could serve is about to be served.
       if (claimant->leaf == &l || obstacles_of(cluster_, waiting_.claims, *claimant, now_).would_do)
         continue;
       for (Agent* const on : waiting_.claims.agents_of(*claimant)) {
@@ -106,8 +106,8 @@ bool Round::lend_to(Leaf& l) {
   return false;
 }
 
-// One task to the ask, of what is kept for a claim until the claim is complete. It will have ended
-// by then, counted from the end of the offer's lease.
+// Gives the ask one task on resources kept for a claim. The task will have ended before the claim
+// is complete, counted from the end of the offer's lease.
 bool Round::backfill(AskEntry& ask) {
   const std::optional<Time> none_from = cluster_.options.naive.no_backfill_from;
   if (ask.ask.max_run_time == Duration() || (none_from && now_ >= *none_from)) return false;
@@ -129,22 +129,22 @@ bool Round::backfill(AskEntry& ask) {
       if (give(*on)) return true;
     }
   }
-  // Where a claim counts on tasks to end, no others may come to stand in its way.
+  // If a claim expects tasks to end, no other tasks may take their places.
   if (!waiting_.claims.all().empty()) return false;
   return std::any_of(cluster_.owed.begin(), cluster_.owed.end(), [&](Agent* a) {
     return has_room_to_backfill(ask, *a) && may_backfill_on(ask, *a) && give(*a);
   });
 }
 
-// What is kept for a task that is owed, in a hold that may never be complete: a task that takes no
-// longer than such a hold does not count as a delay. (A hold for tasks that are expected to end is
-// not backfilled: which of the places that they leave it gets is not known.)
+// Resources kept for an owed task, in a hold that may never be complete: a task that ends within
+// such a hold does not count as a delay. (A hold for tasks that are expected to end is not
+// backfilled: which of the freed places the claimant gets is unknown.)
 bool Round::may_backfill_on(const AskEntry& ask, const Agent& a) const {
   return a.hold.is_speculative && a.claimant->leaf != ask.leaf &&
          ask.ask.max_run_time <= hold_max(cluster_);
 }
 
-// Whether a task of the ask delays the claim in no way.
+// Whether a task of the ask does not delay the claim.
 bool Round::may_backfill(const AskEntry& ask, const AskEntry& claimant) {
   const auto [known, is_new] = complete_at_.try_emplace(&claimant);
   if (is_new) known->second = waiting_.claims.complete_at(claimant, now_);

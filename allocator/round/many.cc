@@ -1,6 +1,6 @@
-// Many tasks at once, while there is plenty: WaterFilling says how many tasks each leaf gets, then
-// those of each leaf are placed together, agent by agent. So leaves with equal shares need not take
-// turns by single tasks, and an offer holds as many as the agent has room for.
+// Many tasks at once, while resources are plentiful: WaterFilling counts the tasks of each leaf,
+// then the tasks of a leaf are placed together, agent by agent. So leaves with equal shares need no
+// turns of single tasks, and an offer holds as many tasks as its agent has room for.
 
 #include <algorithm>
 
@@ -10,7 +10,8 @@
 
 namespace proffer::fair {
 
-// A leaf whose next tasks are of one ask for which nothing counts but that they fit; else nothing.
+// The wish of a leaf whose next tasks are of one ask with no condition but the fit; else an empty
+// wish.
 WaterFilling::Wish Round::wish_of(Leaf& l) const {
   if (l.mode == OfferMode::kOpen || l.owner->filter_count > 0) return {};
   AskEntry* one = nullptr;
@@ -38,7 +39,7 @@ void Round::fill_many(const LeafOrder& order) {
   if (cluster_.some_inflexible) return;
   WaterFilling filling(cluster_, order, [&](Leaf& l) { return wish_of(l); });
   if (!filling.may_begin()) return;
-  // Of the agents on which any of these tasks fits, the least that there is of each kind.
+  // The minimum of each kind over the agents on which each of these tasks fits.
   int64_t agents = 0;
   ResourceVector least;
   for (const Agent* a : cluster_.free_agents.fresh()) {

@@ -1,6 +1,6 @@
-// Frameworks without asks have unbounded demand and take what they are offered. When one is first
-// by share it gets the rest of an agent, within its fair deficit as long as asks of others are
-// still in play (give_fair_piece); what no ask can use goes to them beyond that (fill_open). At
+// Frameworks without asks have unlimited demand and take any offer. When such a leaf is first by
+// share it gets the rest of an agent, within its fair deficit while asks of others are still
+// considered (give_fair_piece); resources that no ask can use exceed that deficit (fill_open). At
 // most one open offer of an agent to a framework is outstanding.
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 namespace proffer::fair {
 
 bool Round::is_open(const Leaf& l, const Agent& a) const {
-  // Filters that were for a time have ended already if they have.
+  // Filters for a time that are over have been removed already.
   if (l.owner->filtered_on(a) == Framework::Filtered::kForATime) return false;
-  // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
+  // If the leaf got a piece of the agent in this decision, more of the agent joins the same offer.
   const bool has_one = l.open_on.count(&a) > 0 &&
                        drafts_by_hash_.place_of(drafts_, l, a, 0, false, {}) == DraftTable::kNone;
   return is_open_to(l, a, now_, has_one);
@@ -31,10 +31,10 @@ __extension__ typedef __int128 Int128;
 constexpr ResourceVector kAnything =
     ResourceVector::of(kAmountMax, kAmountMax, kAmountMax, kAmountMax);
 
-// So many agents are looked at sooner than the index.
+// Up to this number of agents, a list is faster than the index.
 constexpr size_t kFewGrown = 32;
 
-// The most of `all` that is in the proportions of `accepted`, rounded up.
+// The largest part of `all` in the proportions of `accepted`, rounded up.
 ResourceVector part_like(const ResourceVector& all, const ResourceVector& accepted) {
   std::optional<ResourceKind> least;
   for (const ResourceKind kind : kResourceKinds) {
@@ -52,7 +52,7 @@ ResourceVector part_like(const ResourceVector& all, const ResourceVector& accept
   return piece.min(all);
 }
 
-// `most`, and of each kind the rest too, if that is less than what is offered and may be had.
+// `most`, plus the rest of each kind if that rest is smaller than a useful offer and permitted.
 ResourceVector with_rest(ResourceVector most, const ResourceVector& all,
                          const ResourceVector& permitted, const ResourceVector& least) {
   for (const ResourceKind kind : kResourceKinds) {
@@ -70,15 +70,15 @@ bool is_freer(const Agent& a, const Agent& b) {
 
 }  // namespace
 
-// Whether there is a piece of the agent for a leaf that may have at most so much.
+// Whether the agent has a piece for a leaf that may have at most `most`.
 bool Round::has_piece(const Leaf& l, const Agent& a, const ResourceVector& most) const {
   if (!a.parts.empty()) return !piece_for(cluster_, l, a, most).empty();
   const ResourceVector piece = a.free.amounts.min(most).max(ResourceVector());
   return !piece.is_zero() && is_worth_offering(cluster_, a, piece);
 }
 
-// The agent with most free that is open to the leaf and of which it may have something, if it may
-// have at most so much; or nullptr. Only among those that it has not looked at before.
+// The agent with most free resources that is open to the leaf and has a piece for it within `most`;
+// or nullptr. Considers only agents that the leaf has not looked at before.
 Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
   const FreeAgents& free = cluster_.free_agents;
   uint64_t since = l.tried_at == 0 ? 0 : std::max(l.tried_at, cluster_.open_tried_at);
@@ -119,7 +119,7 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
     std::for_each(grown.begin(), grown.begin() + few, consider);
     return found;
   }
-  // What is before the agent that it was given last was not open to it, and is not now.
+  // Agents before the last one that the leaf got were not open to it, and still are not.
   OpenCursor& cursor = open_cursors_[&l];
   if (cursor.stamp != free.latest() || cursor.since != since) cursor = {free.latest(), since};
   if (!cursor.is_at_end) {
@@ -134,7 +134,7 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
   return found;
 }
 
-// What is kept for the task that the leaf needs, once it is enough.
+// Gives the leaf the resources kept for its implied task, once they suffice.
 bool Round::give_kept_place(const Turn& turn, const LeafOrder& order) {
   AskEntry* const ask = turn.leaf->implied();
   if (ask == nullptr || !denial(cluster_, *ask, own_only_).is_none()) return false;
@@ -166,7 +166,7 @@ bool Round::give_fair_piece(const Turn& turn) {
     most = with_rest(most, all, permitted(cluster_, l), cluster_.options.min_offer);
   }
   const std::vector<Slice> piece = piece_for(cluster_, l, *a, most);
-  // While asks may use it, no piece is made that is too small for a task.
+  // While asks may use the rest, no piece is smaller than a task.
   const AskEntry* const ask = l.implied();
   const bool is_too_small =
       ask != nullptr && !l.is_guess && !ask->ask.shape.fits_in(sum_of(piece).amounts);
@@ -179,13 +179,13 @@ bool Round::give_fair_piece(const Turn& turn) {
     record_.given.push_back(
         {&l, a, piece, rank_of(l), !turn.within.empty(), false, owed_only_, a->keep});
   }
-  // What it says of that it does not say of all that is free.
+  // The answer to a part says nothing about all free resources.
   grant(l, *a, piece, nullptr, 0).in_proportion = in_proportion;
   return true;
 }
 
-// A framework that takes nothing is offered one piece at a time, to learn when it wants tasks
-// again: of the size of its last task, or an equal part of the cluster.
+// A framework that takes nothing is offered one piece at a time, to detect when it wants tasks
+// again: a piece of the size of its last task, or an equal part of the cluster.
 ResourceVector Round::probe_of(const Leaf& l) const {
   if (!l.offers.empty()) return {};
   if (l.owner->implied != nullptr) return l.owner->implied->ask.shape;
@@ -197,7 +197,7 @@ ResourceVector Round::probe_of(const Leaf& l) const {
   return probe;
 }
 
-// An agent's rest may be more than it is allowed to have: it is to be looked at again when it may
+// The agent's rest may exceed the leaf's permitted amounts: the leaf looks at it again when it may
 // have more.
 void Round::note_permitted(Leaf& l, const Agent& a) {
   const Denial denied =
@@ -205,8 +205,9 @@ void Round::note_permitted(Leaf& l, const Agent& a) {
   if (!denied.is_none()) note_denied(l, denied);
 }
 
-// Everything that it may have of one agent. If there is none it is out of the orders until there
-// may be: when it has looked at all agents, or, with `refused`, might have had more of some.
+// Gives the leaf all permitted resources of one agent. Without such an agent the leaf leaves the
+// orders until there may be one: when it has looked at all agents, or, with `refused`, might have
+// had more of some.
 bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   Leaf& l = *turn.leaf;
   const ResourceVector most = permitted(cluster_, l);
@@ -230,7 +231,7 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   for (const Agent* a : l.owner->declined_pieces) note_permitted(l, *a);
   l.tried_at = place.some_denied ? 0 : cluster_.free_agents.latest();
   if (place.some_denied) {
-    cluster_.held_back.insert(&l);  // Nothing tells when it may have more.
+    cluster_.held_back.insert(&l);  // No event announces that it may have more.
     refused.push_back(&l);
   }
   cluster_.untried.erase(l);
@@ -239,12 +240,12 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   return false;
 }
 
-// After the asks: what is left goes to open leaves by least share, an agent at a time. Returns
-// early with true if asks may use something after all, since less is held for guarantees.
+// Called after the asks: the rest goes to open leaves by least share, one agent at a time. Returns
+// early with true if asks may use more after all, since less is held for guarantees.
 //
-// While an agent that grew is left, all open leaves are asked; each that has looked at all of them
-// is out of their order until the end. After that only those that changed themselves have anything
-// new to look at.
+// While a grown agent is left, all open leaves are tried; a leaf that has looked at all agents
+// leaves the order until the end. After that only leaves that changed themselves have new agents to
+// look at.
 bool Round::fill_open() {
   thaw(false);
   for (Leaf* l : std::exchange(open_untried_, {})) cluster_.update_demand(*l, true);
@@ -263,7 +264,7 @@ bool Round::fill_open() {
       const Turn turn = turns_.next(order);
       if (turn.leaf == nullptr) break;
       const uint64_t before = grants_made_;
-      if (give_kept_place(turn, order)) {  // Another ask may be next there.
+      if (give_kept_place(turn, order)) {  // Another ask may be next on the agent.
         end();
         return true;
       }
@@ -273,7 +274,7 @@ bool Round::fill_open() {
       end();
       return true;
     }
-    // What was of no use without what it may not have, may be when others have taken that.
+    // A piece that was useless without a forbidden kind may be useful after others took that kind.
     if (!some_given) break;
     for (Leaf* l : refused) cluster_.update_demand(*l, true);
     some_given = cluster_.wake_stopped() || !refused.empty();

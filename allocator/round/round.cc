@@ -1,4 +1,4 @@
-// The phases of a decision: decide() first.
+// The phases of a decision. Begin with decide().
 
 #include "allocator/round/round.h"
 
@@ -60,8 +60,8 @@ void Round::let_time_pass() {
   cluster_.wake_denied();
 }
 
-// A scheduler that lets its lease end is asked again a little later, so that a dead one does not
-// keep what others need.
+// After an expired lease the scheduler is offered the agent only a little later, so that a dead
+// scheduler does not keep resources that others need.
 void Round::end_leases() {
   while (const auto next = cluster_.outstanding.first_to_expire()) {
     if (next->first > now_) break;
@@ -84,8 +84,8 @@ void Round::end_leases() {
   }
 }
 
-// Without reclaim, what is held for a guarantee falls when it is served from a reservation: then
-// there is more for others. Whether somebody is to look again, since so many grants were made.
+// Without reclaim, the amounts held for a guarantee fall when a reservation serves it: then others
+// may have more. Returns whether leaves must look again after these grants.
 bool Round::less_is_held(uint64_t grants_before) {
   if (cluster_.options.reclaim != ReclaimMode::kOff || grants_made_ == grants_before) return false;
   if (cluster_.held_back.empty()) return false;
@@ -94,7 +94,7 @@ bool Round::less_is_held(uint64_t grants_before) {
 }
 
 void Round::thaw(bool more_is_free) {
-  // If more is free than when they were frozen, less of it is held for guarantees.
+  // More free resources than at the time of the freeze mean that less is held for guarantees.
   for (Leaf* l : frozen_) {
     cluster_.update_demand(*l, more_is_free && cluster_.held_back.count(l) > 0);
   }

@@ -1,17 +1,17 @@
 #pragma once
 
-// One decision: what is due by time (leases, filters, waits for claims), then the asks, unmet
-// guarantees first and then by least share, then open offers of the rest, then reclaims for asks
-// that are owed something, then claims for asks that starve; at the end the grants become offers. A
-// Round is made for each decision and owns what lives no longer than it.
+// One decision, in phases: events due by time (leases, filters, waits for claims); asks, first by
+// unmet guarantee, then by least share; open offers of the rest; reclaims for asks that are owed
+// resources; claims for asks that starve. At the end grants become offers. A Round lives for one
+// decision.
 //
-//   round.cc        the phases: decide() is the story
+//   round.cc        the phases; begin with decide()
 //   filling.cc      progressive filling over the asks
-//   many.cc         the same for many tasks at once, while there is plenty
+//   many.cc         the same for many tasks at once, while resources are plentiful
 //   gangs.cc        several tasks at once or none
-//   open_offers.cc  the part of frameworks without asks
-//   lend.cc         what is set aside, or only estimated to be free, is used meanwhile
-//   turns.h         whose turn it is
+//   open_offers.cc  offers to frameworks without asks
+//   lend.cc         lends resources that are set aside or only estimated to be free
+//   turns.h         selects the leaf whose turn it is
 
 #include <array>
 #include <cstdint>
@@ -36,29 +36,28 @@ class Round {
   Round(const Round&) = delete;
 
   Decision decide();
-  // After that.
+  // Call after decide().
   DecisionRecord take_record() { return std::move(record_); }
 
  private:
-  // What is given of one agent to one leaf; becomes a grant at the end. Gangs, what is revocable,
-  // and what is for tasks of one time limit are drafts of their own.
+  // The resources of one agent for one leaf; becomes a grant at the end. Gangs, revocable resources
+  // and each time limit have drafts of their own.
   struct Draft {
     Leaf* leaf = nullptr;
     Agent* agent = nullptr;
     uint64_t gang = 0;
     bool revocable = false;
-    Duration max_run_time = {};  // not zero: of what is kept for a claim
+    Duration max_run_time = {};  // not zero: uses resources kept for a claim
     std::vector<Slice> slices = {};
     std::vector<AskFill> fills = {};
     int64_t ports = 0;
-    bool in_proportion = false;  // an open offer of less than the leaf might have had
+    bool in_proportion = false;  // an open offer that is smaller than the leaf might have had
   };
-  // Where drafts are, by hash. Only looked up. It may hold as many places as there are drafts and a
-  // new one.
+  // A hash table of the drafts; looked up, never walked. It has room for all drafts and a new one.
   class DraftTable {
    public:
     static constexpr size_t kNone = ~size_t{0};
-    // kNone if there is none; that is for the caller to set if it makes one.
+    // The index of the draft; kNone if there is none: a caller that creates the draft sets it.
     size_t& place_of(const std::vector<Draft>& drafts, const Leaf& leaf, const Agent& agent,
                      uint64_t gang, bool revocable, Duration max_run_time);
 
@@ -70,7 +69,7 @@ class Round {
   void let_time_pass();
   void end_leases();
   std::vector<SharedGrant> make_offers();
-  // Leaves for which nothing fitted are asked again: something else may fit, or more is free.
+  // Returns frozen leaves to the orders: another ask may fit, or more is free.
   void thaw(bool more_is_free);
   bool less_is_held(uint64_t grants_before);
 
@@ -89,18 +88,19 @@ class Round {
   Agent* place(AskEntry& ask) const;
   bool give_of_claims(AskEntry& ask, const Turn& turn, const LeafOrder& order);
   bool give_of_claim(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order);
-  // At most so many tasks.
+  // Gives the ask at most `most` tasks.
   void give(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order,
             int64_t most = kAmountMax);
-  // The same for tasks of a batch, whatever order their leaf has now. Returns how many.
+  // The same for tasks of a batch, regardless of the leaf's present order. Returns the number
+  // given.
   int64_t give_of(const Batch& batch, int64_t left, Agent& agent);
   void give_tasks(AskEntry& ask, Agent& agent, const Turn& turn, int64_t count, Rank before_last);
   int64_t tasks_in_turn(const Leaf& leaf, const AskEntry& ask, int64_t count_max,
                         const LeafOrder& order, Rank* before_last) const;
   void note_given(AskEntry& ask, bool from_claim);
   void note_denied(Leaf& leaf, const Denial& denied);
-  // Returns the draft that it is a part of now, which is there until the next grant.
-  // `max_run_time`: not zero if it is of what is kept for a claim.
+  // Returns the draft that contains the grant; valid until the next grant. `max_run_time`: not zero
+  // if the grant uses resources kept for a claim.
   Draft& grant(Leaf& leaf, Agent& agent, std::vector<Slice> slices, AskEntry* ask, int64_t count,
                uint64_t gang = 0, Duration max_run_time = {});
   void freeze(Leaf& leaf);
@@ -122,7 +122,8 @@ class Round {
   bool is_open(const Leaf& leaf, const Agent& agent) const;
   struct OpenPlace {
     Agent* agent = nullptr;
-    bool some_denied = false;  // an agent is open to the leaf, but it may have nothing of it
+    bool some_denied =
+        false;  // an agent is open to the leaf, but rules deny the leaf its resources
   };
   OpenPlace place_open(Leaf& leaf, const ResourceVector& most);
   bool has_piece(const Leaf& leaf, const Agent& agent, const ResourceVector& most) const;
@@ -141,25 +142,25 @@ class Round {
   std::vector<Draft> drafts_;
   mutable DraftTable drafts_by_hash_;
   uint64_t grants_made_ = 0;
-  std::vector<Leaf*> frozen_;  // not in the orders in the rest of this decision
+  std::vector<Leaf*> frozen_;  // outside the orders for the rest of this decision
   Claims::FirstWithDue first_with_due_;
-  bool own_only_ = false;   // nothing of what others leave is given yet
-  bool owed_only_ = false;  // nothing is given yet but what is owed
-  // Leaves with an ask that was not given anything because of that, and whether they were untried.
+  bool own_only_ = false;   // in this phase asks get nothing that others leave
+  bool owed_only_ = false;  // in this phase only owed tasks are given
+  // Leaves with an ask that got nothing because of these phases, and whether they were untried.
   std::vector<std::pair<Leaf*, bool>> withheld_;
-  // How far an open leaf has looked at the agents, the one with most free first.
+  // The progress of an open leaf through the agents, the one with most free first.
   struct OpenCursor {
-    uint64_t stamp = 0;  // it is worth nothing when others have been stamped
+    uint64_t stamp = 0;  // void once other agents have been stamped
     uint64_t since = 0;
     int64_t key = 0;
-    const Agent* agent = nullptr;  // that was given last; nullptr: none
+    const Agent* agent = nullptr;  // the last agent given; nullptr: none
     bool is_at_end = false;
   };
   std::unordered_map<const Leaf*, OpenCursor> open_cursors_;  // looked up only
   std::vector<Leaf*> looked_;        // open leaves that have looked at all agents
-  std::vector<Leaf*> open_untried_;  // that were untried, before the asks were filled
+  std::vector<Leaf*> open_untried_;  // leaves that were untried before the asks were filled
   DecisionRecord record_;
-  // When the claims would be complete, while something is lent; looked up only.
+  // The completion times of claims, while resources are lent; looked up, never walked.
   std::map<const AskEntry*, std::optional<Time>> complete_at_;
 };
 

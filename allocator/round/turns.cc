@@ -1,4 +1,4 @@
-// Turns: next() first.
+// Turns. Begin with next().
 
 #include "allocator/round/turns.h"
 
@@ -21,13 +21,12 @@ Turn Turns::next(const LeafOrder& order) {
   return turn;
 }
 
-// The leaf below `role` whose turn it is; nullptr if there is none that has not been found to be
-// beyond the guarantees of the roles `within`, which grow on the way down. O(depth), but passing
-// over leaves that are beyond guarantees, and over roles with only such leaves, costs one look
-// each.
+// The leaf below `role` whose turn it is; nullptr if all are known to be beyond the guarantees of
+// the roles `within`, which grow on the way down. O(depth), and one look for each skipped leaf that
+// is beyond guarantees and each role with only such leaves.
 Leaf* Turns::next_below(const Role& role, const LeafOrder& order, bool promised_only,
                         std::vector<Role*>& within) {
-  // A role whose least filled guarantee is exhausted comes by that of the next one.
+  // A role whose least filled guarantee is exhausted takes its turn by the next guarantee.
   std::set<PromiseTurn> later;
   const std::set<PromiseTurn>& turns = role.promise_turns[order.number()];
   for (auto at = turns.begin(); at != turns.end() || !later.empty();) {
@@ -67,7 +66,7 @@ Leaf* Turns::next_below(const Role& role, const LeafOrder& order, bool promised_
   return nullptr;
 }
 
-// The turn without the roles that are exhausted, or nothing if all are.
+// The turn without exhausted roles; empty if all are exhausted.
 std::optional<PromiseTurn> Turns::left_of(const PromiseTurn& turn, const LeafOrder& order) const {
   if (turn.role->has_guarantee()) {
     return exhausted_.count(turn.role) > 0 ? std::nullopt : std::optional(turn);

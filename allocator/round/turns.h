@@ -1,10 +1,11 @@
 #pragma once
 
-// Whose turn it is. At each level of the tree, from the top: a child with a guarantee that it has
-// not reached, the least filled first, else the child with the least share. next() first.
+// Selects the leaf whose turn it is. At each level of the tree, from the top: a child with an unmet
+// guarantee, the least filled first; without one, the child with the least share. Begin with
+// next().
 //
-// A guarantee gives a turn only to a leaf that can use it: one with an ask that would still be
-// within it. A leaf that turns out to have none is marked, and comes by its share.
+// A guarantee gives a turn only to a leaf that can use it: a leaf with an ask that would still be
+// within the guarantee. A leaf without one is marked, and gets its turn by share.
 
 #include <optional>
 #include <set>
@@ -15,11 +16,11 @@
 
 namespace proffer::fair {
 
-// Whose turn it is, and the roles because of whose unmet guarantees, the one at the top first.
+// The selected leaf, and the roles whose unmet guarantees selected it, outermost first.
 struct Turn {
   Leaf* leaf = nullptr;
   std::vector<Role*> within = {};
-  // The first of these roles whose guarantee would not cover `more`.
+  // The first role of `within` whose guarantee would not cover `more`.
   const Role* exceeded(const ResourceVector& more) const;
 };
 
@@ -28,12 +29,12 @@ class Turns {
   explicit Turns(const Cluster& cluster) : cluster_(cluster) {}
 
   Turn next(const LeafOrder& order);
-  // The role's guarantee covers none of the asks of the leaf that could be given now.
+  // Marks that the role's guarantee covers none of the leaf's asks that could be granted now.
   void set_beyond(const Leaf& leaf, const Role& role);
   bool is_beyond(const Leaf& leaf, const std::vector<Role*>& within) const {
     return !within.empty() && !beyond_.empty() && is_beyond_any(leaf, within);
   }
-  // More is free: a leaf that could not use a guarantee may be able to now.
+  // Call when more is free: a leaf that could not use a guarantee may be able to now.
   void forget_beyond();
 
  private:
@@ -44,7 +45,8 @@ class Turns {
 
   const Cluster& cluster_;
   std::unordered_map<const Leaf*, std::vector<const Role*>> beyond_;  // looked up only
-  std::set<const Role*> exhausted_;  // no leaf of it can use its guarantee any further; likewise
+  std::set<const Role*>
+      exhausted_;  // roles whose leaves cannot use the guarantee further; likewise
 };
 
 }  // namespace proffer::fair

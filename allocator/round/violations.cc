@@ -11,8 +11,8 @@
 namespace proffer::fair {
 namespace {
 
-// Whatever the decision gave, it left the roles above within their limits. (Tasks that were found
-// running, or a limit that was lowered, may have taken a role above it; then nothing is given.)
+// Grants left the roles above within their limits. (Reported running tasks, or a lowered limit, may
+// have taken a role above its limit; then it gets nothing.)
 void check_limits(const Cluster& cluster, const DecisionRecord& record,
                   std::vector<Violation>& found) {
   for (const DecisionRecord::Given& given : record.given) {
@@ -25,7 +25,8 @@ void check_limits(const Cluster& cluster, const DecisionRecord& record,
   }
 }
 
-// Whether, where their ways part, the other came before the winner, which had these shares.
+// Whether the other leaf came before the winner, at the level where their paths part; `before` has
+// the winner's shares.
 bool had_less(const Leaf& other, const Leaf& winner, const Rank& before) {
   const auto way_to = [](const Leaf& l) {
     std::vector<const Node*> way;
@@ -42,17 +43,17 @@ bool had_less(const Leaf& other, const Leaf& winner, const Rank& before) {
   return way[parting]->share < before[parting];
 }
 
-// Invariant 5. Uses only grow in a decision. So who still has less at its end had less when the
-// other was given something.
+// Invariant 5. Uses only grow in a decision. So a leaf that has less at its end also had less when
+// the other got resources.
 void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionRecord& record,
                     std::vector<Violation>& found) {
-  // What is held for guarantees falls when those are served for whom it is: who was denied by it
-  // when others were given something need not be at the end.
+  // The amounts held for guarantees fall as these are met: a leaf that they denied during the
+  // decision need not be denied at its end.
   if (holds_guarantees(cluster)) return;
   for (const DecisionRecord::Given& given : record.given) {
     if (given.from_claim || given.promised || given.agent->claimant != nullptr) continue;
     const Leaf& winner = *given.leaf;
-    Books books = *given.agent;  // as it was before that task, or with less
+    Books books = *given.agent;  // as before that task, or with less
     books.keep = given.keep;
     books.end_offered(books.book(given.last));
     books.compute_free();
@@ -60,11 +61,12 @@ void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionReco
       if (l.get() == &winner || l->mode == OfferMode::kOpen || !l->wants_offers()) continue;
       if (!had_less(*l, winner, given.before)) continue;
       for (const AskEntry* ask : l->order) {
-        // Filters by amount look at what is free now: more than that must not lift them here.
-        // Of gangs it would have to be known whether all of one would have fitted.
+        // For gangs it is unknown whether a whole gang would have fitted. Filters by amount compare
+        // with the present free amounts of the agent: the larger amounts of `books` must not lift
+        // them.
         if (given.owed && !gate.is_owed(*ask, cluster.decided_at)) continue;
         if (ask->unmet() == 0 || ask->ask.gang > 1 || !denial(cluster, *ask).is_none()) continue;
-        // What others leave of what they are entitled to may have become more since.
+        // The resources that others leave may have grown since.
         if (!ask->ask.borrow && !is_within_entitlement(cluster, *l->role, ask->at_once())) continue;
         if (!fits(ask->ask.shape, books, l->role->name)) continue;
         if (!suits(*ask, *given.agent, cluster.decided_at)) continue;
@@ -77,7 +79,7 @@ void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionReco
   }
 }
 
-// Nobody who may has an ask that fits what is free outside claims.
+// No permitted ask fits the free resources outside claims.
 void check_work_conservation(const Cluster& cluster, std::vector<Violation>& found) {
   for (const auto& [id, l] : cluster.leaves) {
     if (!l->wants_offers()) continue;

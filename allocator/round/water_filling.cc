@@ -1,4 +1,4 @@
-// Counts of tasks by progressive filling: fill() is the story.
+// Counts tasks by progressive filling. Begin with fill().
 
 #include "allocator/round/water_filling.h"
 
@@ -19,7 +19,7 @@ WaterFilling::WaterFilling(const Cluster& cluster, const LeafOrder& order, const
   for (const Key& key : keys_) served_ = std::max(served_, key.served);
 }
 
-// What comes first among siblings is the same as in the order, which is sorted and so a heap.
+// The first sibling is the same as in the order, which is sorted and so a heap.
 size_t WaterFilling::add(const Node& node, size_t parent, const LeafOrder& order,
                          const WishOf& wish_of) {
   const size_t number = sides_.size();
@@ -40,7 +40,7 @@ size_t WaterFilling::add(const Node& node, size_t parent, const LeafOrder& order
   return number;
 }
 
-// As NodeByShare.
+// Like NodeByShare.
 bool WaterFilling::comes_before(size_t a, size_t b) const {
   const Key& first = keys_[a];
   const Key& second = keys_[b];
@@ -51,7 +51,8 @@ bool WaterFilling::comes_before(size_t a, size_t b) const {
   return by_label != 0 ? by_label < 0 : !first.node->is_leaf && second.node->is_leaf;
 }
 
-// It nearly always sinks to the bottom, or almost: so from there up to its place.
+// The element nearly always sinks almost to the bottom: so it goes to the bottom first and then up
+// to its place.
 void WaterFilling::sink_top(std::vector<size_t>& heap) const {
   const size_t sinking = heap.front();
   size_t at = 0;
@@ -68,7 +69,7 @@ void WaterFilling::sink_top(std::vector<size_t>& heap) const {
   heap[at] = sinking;
 }
 
-// The leaf wants nothing more in this way, nor does a role above it that has no other leaf left.
+// The leaf wants no more here, nor does a role above it without another leaf.
 void WaterFilling::remove_top(size_t side) {
   while (side != kRoot) {
     const size_t parent = sides_[side].parent;
@@ -121,7 +122,7 @@ std::vector<Batch> WaterFilling::fill(int64_t agents, const ResourceVector& free
   while (true) {
     const size_t leaf = first_leaf();
     Side& side = sides_[leaf];
-    if (side.wish.ask == nullptr || side.each == 0) break;  // Also if nobody is left: the root.
+    if (side.wish.ask == nullptr || side.each == 0) break;  // Also if no leaf is left: the root.
     if (side.given == side.wish.most) {
       remove_top(leaf);
       continue;

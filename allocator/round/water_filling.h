@@ -1,12 +1,12 @@
 #pragma once
 
-// How many tasks leaves get while there is plenty for all of them: progressive filling (Algorithm 1
-// of the DRF paper) by counts alone, without a look at any agent. Round::fill_many() then places
-// the tasks of each leaf together.
+// Counts the tasks that leaves get while resources are plentiful: progressive filling (Algorithm 1
+// of the DRF paper) by counts, without a look at agents. Round::fill_many() then places the tasks
+// of each leaf together.
 //
-// It ends while each leaf could still have agents of its own, so that all tasks fit however they
-// are placed: a placement that begins an agent only when a task fits on no other one begins at most
-// as many as are counted here.
+// It stops while each leaf could still have agents of its own, so that all tasks fit under any
+// placement: a placement that begins an agent only when a task fits on no other one begins at most
+// as many agents as are counted here.
 
 #include <cstdint>
 #include <functional>
@@ -20,13 +20,13 @@ namespace proffer::fair {
 struct Batch {
   AskEntry* ask = nullptr;
   int64_t count = 0;
-  Rank before = {};  // of its leaf, before the last of them
+  Rank before = {};  // rank of its leaf before the last of the tasks
 };
 
 class WaterFilling {
  public:
-  // What a leaf may be given in this way, and at most so many tasks; without an ask, the leaf is
-  // for others to serve.
+  // The ask of a leaf to serve, and its maximum number of tasks; without an ask, the leaf is not
+  // served here.
   struct Wish {
     AskEntry* ask = nullptr;
     int64_t most = 0;
@@ -36,28 +36,28 @@ class WaterFilling {
   // O(leaves in the order).
   WaterFilling(const Cluster& cluster, const LeafOrder& order, const WishOf& wish_of);
 
-  // Whether a turn could be given now.
+  // Whether at least one turn is possible.
   bool may_begin() const;
-  // The largest shape of a leaf that may be given something, kind by kind.
+  // The maximum of each kind over the shapes of the wishes.
   const ResourceVector& largest_shape() const { return largest_shape_; }
-  // Turns until a leaf is next that others are to serve, or nobody is, or there are no more of
-  // so many agents that each have so much free. In the order of their last tasks.
+  // Gives turns until the next leaf is one that is not served here, no leaf is left, or the
+  // `agents` agents with `free` each are used up. Batches are in the order of their last tasks.
   // O(tasks * log leaves).
   std::vector<Batch> fill(int64_t agents, const ResourceVector& free);
 
  private:
-  // A node of the order as the filling goes.
+  // The state of a node during the filling.
   struct Side {
     ResourceVector use = {};
     size_t parent = 0;
     std::vector<size_t> children = {};  // a heap, the first to be served on top
     Wish wish = {};                     // of a leaf
-    int64_t each = 0;                   // of its tasks that one agent has room for
+    int64_t each = 0;                   // the number of its tasks that fit on one agent
     int64_t given = 0;
     Rank before = {};  // only for violations()
   };
 
-  // By which it is compared with its siblings.
+  // The key for comparison with siblings.
   struct Key {
     Share share = {};
     uint64_t served = 0;
@@ -74,7 +74,8 @@ class WaterFilling {
 
   const Cluster& cluster_;
   std::vector<Side> sides_;  // the root comes first
-  std::vector<Key> keys_;    // of each; close together, since most of the time goes into comparing
+  // one for each side; a separate array for the cache, since comparisons take most of the time
+  std::vector<Key> keys_;
   ResourceVector largest_shape_;
   uint64_t served_ = 0;
 };

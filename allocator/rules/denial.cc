@@ -1,4 +1,4 @@
-// Why a leaf may not have more. denial() is the rule.
+// Denials of further resources to a leaf. Begin with denial().
 
 #include "allocator/rules/denial.h"
 
@@ -25,9 +25,9 @@ bool is_within_entitlement(const View& view, const Role& role, const ResourceVec
 
 namespace {
 
-// What the node is entitled to and uses, or could still be given: what it asks for, but for asks
-// that may not borrow and are more than their role is entitled to, and for those that no agent
-// could ever fit. O(asks below it), and O(agents) for an ask of which that is not known.
+// The part of the node's entitlement that it uses or could still get: its asks, except those that
+// may not borrow and exceed their role's entitlement, and those that no agent could ever fit.
+// O(asks below it), and O(agents) for an ask whose fit is not cached.
 ResourceVector attainable(const View& view, const Node& node) {
   const ResourceVector& most = view.entitlement(node);
   ResourceVector sum = view.use(node).min(most);
@@ -42,7 +42,7 @@ ResourceVector attainable(const View& view, const Node& node) {
       if (!ask->ask.borrow && !is_within_entitlement(view, *l.role, ask->at_once())) continue;
       for (const ResourceKind kind : kResourceKinds) {
         const int64_t each = ask->ask.shape[kind];
-        if (each > 0) count = std::min(count, kAmountMax / each + 1);  // As good as more.
+        if (each > 0) count = std::min(count, kAmountMax / each + 1);  // More makes no difference.
       }
       sum = (sum + ask->ask.shape * count).min(most);
     }
@@ -55,8 +55,8 @@ ResourceVector attainable(const View& view, const Node& node) {
   return sum;
 }
 
-// What the role may have without taking anything that others are entitled to and use or could be
-// given. O(asks beside it).
+// The amounts that the role may have without those that others are entitled to and use or could
+// get. O(asks beside it).
 ResourceVector left_by_others(const View& view, const Role& role) {
   know_entitlements(view);
   ResourceVector left = view.entitlement(view.cluster.tree.root());
@@ -123,11 +123,11 @@ std::vector<Holder> kept_for(const Role& role, const AskEntry* claimant, Resourc
 Denial denial(const View& view, const Want& want) {
   const Leaf& l = want.leaf;
   const ResourceVector& more = want.amounts;
-  bool is_promised = false;  // to a role below: that comes before what is kept for others
+  bool is_promised = false;  // guaranteed to a lower role: comes before resources kept for others
   for (const Role* role = l.role; role->parent != nullptr; role = role->parent) {
     const ResourceVector use = view.use(*role);
     if (view.has_limit(*role)) {
-      // Somebody may still come back with tasks that count in it.
+      // Agents may still report tasks that count in the role.
       if (!view.cluster.knows_all_tasks) return {Denial::Why::kTasksUnknown, role};
       const ResourceVector kept =
           is_promised ? ResourceVector() : kept_below(view, *role, want.claimant);
@@ -183,7 +183,7 @@ int64_t permitted_count(const Cluster& cluster, const AskEntry& ask, int64_t cou
     return false;
   }();
   if (!has_limit && ask.ask.borrow && !holds_guarantees(cluster)) return count_max;
-  // The largest count that is not denied; one is not.
+  // Searches the largest count that is not denied; one is permitted.
   int64_t allowed = 1;
   int64_t refused = count_max + 1;
   while (refused - allowed > 1) {
@@ -246,8 +246,8 @@ Denial exceeded_limit(const AskEntry& entry) {
 
 namespace {
 
-// Whether the guarantee covers one task more of the ask. Of the kinds that it does not name, what
-// the role uses beyond its fair share must be free where the task is to run.
+// Whether the guarantee covers one more task of the ask. For the kinds that it does not name, use
+// beyond the role's fair share must be free where the task will run.
 bool is_guaranteed(const Cluster& cluster, const Role& role, const AskEntry& ask) {
   const ResourceVector& more = ask.ask.shape;
   if (!names_within_guarantee(role, role.use(), more)) return false;

@@ -12,9 +12,9 @@ namespace {
 
 struct Table {
   std::vector<FluidNode> nodes = {};
-  // Where to write the answers, for each ask of each node; nullptr for an open framework.
+  // Destinations of the results, for each ask of each node; nullptr for an open framework.
   std::vector<std::vector<int64_t*>> answers = {};
-  std::vector<Leaf*> leaves = {};  // of each node; nullptr: a role
+  std::vector<Leaf*> leaves = {};  // the leaf of each node; nullptr: a role
   bool some_ask = false;
 };
 

@@ -1,5 +1,5 @@
-// Entitlements: demands and floors are summed from the leaves up, then what there is is split from
-// the root down. compute_entitlements() first, split() is the rule.
+// Computes entitlements: sums demands and floors from the leaves up, then splits the total from the
+// root down. Begin with compute_entitlements(); split() is the rule.
 
 #include "allocator/rules/entitlement.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-// Sums of demands beyond this count as this.
+// The cap on sums of demands.
 constexpr int64_t kDemandMax = int64_t{1} << 55;
 int64_t scaled(int64_t amount, int64_t numerator, int64_t denominator) {
   const Int128 all = Int128(amount) * numerator / denominator;
@@ -27,12 +27,12 @@ ResourceVector sum_of(const ResourceVector& a, const ResourceVector& b) {
   return (a + b).min(ResourceVector::of(kDemandMax, kDemandMax, kDemandMax, kDemandMax));
 }
 
-// A claimant as its level rises.
+// A claimant during the rise of its level.
 class Riser {
  public:
   Riser(const Claimant& claimant, const ResourceVector& floor, const ResourceVector& total)
       : floor_(floor), demand_(claimant.demand) {
-    // The kind of which it wants the largest part: that part is demand / total.
+    // The kind with the largest part demand / total.
     Int128 demand = 0;
     int64_t whole = 1;
     for (const ResourceKind kind : kResourceKinds) {
@@ -44,7 +44,7 @@ class Riser {
     if (demand == 0) return;
     for (const ResourceKind kind : kResourceKinds) {
       if (total[kind] <= 0 || claimant.demand[kind] <= 0) continue;
-      // demand[kind] is at most total[kind] / whole of `demand`, so what it has at level one is at
+      // demand[kind] is at most total[kind] / whole of `demand`, so the amount at level one is at
       // most total * weight.
       const Int128 part = Int128(claimant.demand[kind]) * whole * claimant.weight;
       at_one_[static_cast<size_t>(kind)] =
@@ -57,7 +57,7 @@ class Riser {
     const int64_t amount = static_cast<int64_t>(std::min<Int128>(risen, demand_[kind]));
     return std::max(amount, floor_[kind]);
   }
-  // Whether it would have more of the kind at a higher level.
+  // Whether a higher level gives it more of the kind.
   bool rises(int64_t level, ResourceKind kind) const {
     return at_one_[static_cast<size_t>(kind)] > 0 && at(level, kind) < demand_[kind];
   }
@@ -73,7 +73,7 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand,
                         const ResourceVector& total) {
   if (guarantee.empty()) return {};
   const ResourceVector most = whole_guarantee(guarantee, total).amounts(demand);
-  // Of the kinds that it does not name: as much as goes with what it names.
+  // For kinds that the guarantee does not name: the amount in proportion to the named kinds.
   int64_t covered = 0;
   int64_t wanted = 0;
   for (const ResourceKind kind : kResourceKinds) {
@@ -93,7 +93,7 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand,
   return floor.min(most);
 }
 
-// What it uses and what it asks for beyond that, as far as no limit forbids each of its asks.
+// Its use plus its asks, each ask only as far as the limits allow it alone.
 ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVector& total) {
   ResourceVector wanted = view.use(leaf);
   if (!view.wants_offers(leaf)) return wanted;
@@ -107,7 +107,7 @@ ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVecto
   }
   for (const AskEntry* ask : leaf.order) {
     if (ask->is_refused || (leaf.mode == OfferMode::kOpen && !ask->is_implied())) continue;
-    // More tasks than fill the cluster are as good as that many, and the proportions stay.
+    // Tasks beyond those that fill the cluster make no difference, and the proportions stay.
     int64_t count = view.unmet(*ask);
     if (count == 0 || !could_be_served(view.cluster, *ask)) continue;
     for (const ResourceKind kind : kResourceKinds) {
@@ -126,12 +126,12 @@ ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVecto
 
 struct Needs {
   ResourceVector floor = {};
-  ResourceVector demand = {};  // as far as limits allow it
+  ResourceVector demand = {};  // within limits
 };
 using NeedsOfNodes = std::map<const Node*, Needs>;  // looked up only, never walked
 
-// What the children may have together under the role's limit. Of the kinds that it does not name,
-// those that take of one that is short can use only the part that goes with it.
+// The demand of all children together under the role's limit. For kinds that the limit does not
+// name, children that need an exhausted kind can use only the proportional part.
 ResourceVector within_limit(const Quota& limit, const std::vector<ResourceVector>& children) {
   ResourceVector sum;
   for (const ResourceVector& child : children) sum = sum_of(sum, child);
@@ -204,7 +204,7 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
     demands = sum_of(demands, claimant.demand);
   }
   std::vector<ResourceVector> levels;
-  if (demands.fits_in(whole)) {  // Enough for all.
+  if (demands.fits_in(whole)) {  // All demands fit.
     for (const Claimant& claimant : claimants) levels.push_back(claimant.demand);
     return levels;
   }
@@ -219,7 +219,7 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
   levels.resize(claimants.size());
   std::vector<size_t> rising(claimants.size());
   for (size_t i = 0; i < rising.size(); ++i) rising[i] = i;
-  ResourceVector left = whole;  // less what those have that rise no more
+  ResourceVector left = whole;  // minus the amounts of stopped claimants
   int64_t level = 0;
   while (!rising.empty()) {
     const auto enough = [&](int64_t at, ResourceKind kind) {
@@ -240,8 +240,8 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
       const int64_t middle = level + (too_high - level) / 2;
       (enough_of_all(middle) ? level : too_high) = middle;
     }
-    // Rounded down, a higher level may still give the same of what is used up, and more of the rest
-    // than goes with it.
+    // Due to rounding, a higher level may give the same of a used-up kind, and more of the others
+    // than its proportion.
     std::array<bool, kResourceKindCount> used_up = {};
     if (level < kLevelMax) {
       for (const ResourceKind kind : kResourceKinds) {
@@ -260,7 +260,7 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
         (same ? level : too_low) = middle;
       }
     }
-    // Who takes of a kind of which there is no more stays where it is.
+    // Claimants that need a used-up kind stop.
     std::vector<size_t> rest;
     ResourceVector settled;
     for (const size_t i : rising) {
@@ -277,7 +277,7 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
       settled += levels[i];
     }
     left -= settled;
-    CHECK_LT(rest.size(), rising.size());  // Somebody wanted more of what is used up.
+    CHECK_LT(rest.size(), rising.size());  // A claimant wanted more of a used-up kind.
     rising = std::move(rest);
   }
   return levels;

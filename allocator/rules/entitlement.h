@@ -1,7 +1,7 @@
 #pragma once
 
-// What each role and leaf may count on: its guarantee as far as it wants it, and its fair share of
-// the rest.
+// The entitlement of each role and leaf: its guarantee, up to its demand, and its fair share of the
+// rest.
 
 #include <cstdint>
 #include <vector>
@@ -12,29 +12,30 @@ namespace proffer::fair {
 
 class View;
 
-// One of several that something is split among.
+// One of the claimants of split().
 struct Claimant {
   int64_t weight = kWeightOne;  // milli, kWeightMin..kWeightMax
-  ResourceVector demand = {};   // in which proportion it wants the kinds, and the most of each
-  ResourceVector floor = {};    // comes first; at most the demand
+  ResourceVector demand =
+      {};                     // the proportion in which it wants the kinds, and the maximum of each
+  ResourceVector floor = {};  // allotted first; at most the demand
 };
 
-// Water-filling of `whole` by weighted dominant shares of `total`: at one level for all, each has
+// Water-filling of `whole` by weighted dominant shares of `total`. At a level, each claimant has
 // the part of its demand whose dominant share is the level times its weight, but at least its floor
-// and at most its demand; the level rises until a kind is used up, and then goes on for those who
-// want nothing of that kind. (The ideal of the DRF paper, section 4.2, for demands that are
-// divisible.) Floors that are together more than `whole` are cut in proportion, kind by kind. In
-// the order of the claimants; rounded down, so they have together at most `whole`.
-// O(claimants * log(levels) * kinds).
+// and at most its demand. The level rises until a kind is used up, and then goes on for the
+// claimants that want nothing of that kind. (The ideal of the DRF paper, section 4.2, for divisible
+// demands.) Floors that together exceed `whole` are cut in proportion, kind by kind. Results are in
+// the order of the claimants and rounded down, so their sum is at most `whole`. O(claimants *
+// log(levels) * kinds).
 std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVector& total,
                                   const std::vector<Claimant>& claimants);
 
-// Sets demand and entitlement of all nodes of the tree: from the top, each role's entitlement is
-// split among its children; the root's is what there is and is not about to go away. Nobody is
-// entitled to more than limits allow it, nor to anything for an ask that would fit no agent even if
-// all were empty. A guarantee that names only some kinds is a
-// floor for the others too, as far as the demand needs them beside those that it names. A leaf
-// without asks that takes open offers wants everything. O(nodes * log(levels) + asks).
+// Sets demand and entitlement of all nodes, from the top: the root is entitled to usable_total(),
+// and each role's entitlement is split among its children. No node is entitled to more than its
+// limits allow, nor to anything for an ask that would fit no agent even if all were empty. A
+// guarantee that names only some kinds is a floor for the others too, as far as the demand needs
+// them beside the named kinds. A leaf without asks that takes open offers has unlimited demand.
+// O(nodes * log(levels) + asks).
 void compute_entitlements(const View& view);
 
 }  // namespace proffer::fair

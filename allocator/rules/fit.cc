@@ -1,4 +1,5 @@
-// Whether an ask fits. The story of one agent is is_usable(), that of a gang plan_gang().
+// Decides whether an ask fits. Begin with is_usable() for one agent, and with plan_gang() for a
+// gang.
 
 #include "allocator/rules/fit.h"
 
@@ -67,7 +68,7 @@ bool is_filtered(const AskEntry& ask, const AgentState& a, Time now) {
 
 namespace {
 
-// What is kept for the ask there counts as free for it.
+// Resources kept for the ask count as free for it.
 bool is_kept_for(const AskEntry& ask, const AgentState& a) {
   return ask.claims(a) && !a.kept.amounts.is_zero();
 }
@@ -180,7 +181,7 @@ void visit_free(const Cluster& cluster, const AskEntry& ask,
 
 namespace {
 
-// The gang on these agents: in their order, or as evenly as it wants to be spread.
+// Seats of the gang on these agents: in their order, or as even as its spread wants.
 std::vector<Seat> spread_gang(const AskEntry& ask, const std::vector<Agent*>& agents) {
   std::vector<Seat> places;
   for (Agent* a : agents) places.push_back({a, room_for(ask, *a, ask.ask.gang)});
@@ -201,7 +202,7 @@ std::vector<Seat> spread_gang(const AskEntry& ask, const std::vector<Agent*>& ag
     ++least->count;
     --left;
   }
-  // To be spread is only a wish.
+  // Spread is only a preference.
   if (left > 0 && fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) {
     return {};
   }
@@ -215,11 +216,11 @@ std::vector<Seat> plan_gang(const Cluster& cluster, const AskEntry& ask, Time no
   std::vector<Agent*> agents;
   const bool by_wish = !ask.ask.prefer.empty() || !ask.ask.spread.empty();
   const bool in_order = is_in_order(cluster.options.placement);
-  int64_t room = 0;  // that there would be if max_per were of single agents
+  int64_t room = 0;  // the room if max_per applied to single agents
   AgentSet seen;
   bool is_of_free = false;
   const auto consider = [&](Agent* a) {
-    if (is_of_free && ask.claims(*a)) return false;  // It has been looked at.
+    if (is_of_free && ask.claims(*a)) return false;  // It was visited before.
     if (!is_usable(ask, *a, now)) return false;
     if (!a->parts.empty() && !seen.insert(a).second) return false;
     agents.push_back(a);

@@ -7,7 +7,8 @@
 namespace proffer::fair {
 namespace {
 
-// How many agents could ever fit what it asks for first; of a role, that of whose turn it is in it.
+// The number of agents that could ever fit the first ask of a leaf; for a role, of the leaf whose
+// turn it is.
 int64_t flexibility(const Cluster& cluster, const Node& node, const LeafOrder& order) {
   const auto everywhere = static_cast<int64_t>(cluster.agents.size());
   if (!node.is_leaf) {
@@ -18,7 +19,8 @@ int64_t flexibility(const Cluster& cluster, const Node& node, const LeafOrder& o
   for (const AskEntry* ask : static_cast<const Leaf&>(node).order) {
     if (ask->unmet() == 0) continue;
     if (!ask->is_inflexible()) break;
-    // As of when not many agents have changed: a look at all of them for each would be too much.
+    // Recounts only after enough agents have changed: a look at all agents for each change would
+    // cost too much.
     if (ask->flexible_at == 0 ||
         cluster.agents_version - ask->flexible_at > cluster.agents.size() / 64) {
       ask->flexible_at = cluster.agents_version;

@@ -1,14 +1,14 @@
 #pragma once
 
-// At equal share the least flexible goes first: the one that the fewest agents could ever serve.
+// Among siblings of equal share the least flexible goes first: the one whose ask the fewest agents
+// could ever serve.
 
 #include "allocator/cluster/cluster.h"
 
 namespace proffer::fair {
 
-// Of the children whose share is as little as the first one's, the least flexible, or nullptr if
-// the first is as good. O(1) while every ask is for any agent, else O(equals), of which so many are
-// looked at.
+// The least flexible of the children whose share equals that of the first, or nullptr if the first
+// is as inflexible. O(1) while every ask suits all agents; else O(equals), at most 64.
 Node* least_flexible(const Cluster& cluster, const Role& role, const LeafOrder& order);
 
 }  // namespace proffer::fair

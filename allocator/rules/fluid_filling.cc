@@ -1,10 +1,10 @@
-// A node is filled to a bound, the largest unweighted share that it may have. Of a role, the level
-// of its children that the bound allows is searched for; of the root, the level at which a kind is
-// exhausted. run() is the story: fill the root, stop the asks that take of what is exhausted, go on
-// with the rest.
+// A node is filled to a bound, its maximum unweighted share. For a role, a search finds the level
+// of its children that the bound allows; for the root, the level at which a kind is exhausted.
+// Begin with run(): fill the root, stop the asks that need an exhausted kind, continue with the
+// rest.
 //
-// Between one level and the next a node may gain much: below asks that have stopped, others may
-// rise a good way before the share of the role changes. Then it gets the part that fits.
+// Between two adjacent levels a node may gain much: below stopped asks, others may rise far before
+// the share of the role changes. Then the node gets the part that fits.
 
 #include "allocator/rules/fluid_filling.h"
 
@@ -36,13 +36,13 @@ int64_t count(const std::vector<T>& all) {
   return static_cast<int64_t>(all.size());
 }
 
-// All amounts are filled as parts of the total, so that no unit makes a difference.
+// All amounts are parts of the total, so that units make no difference.
 class PartsOfTotal {
  public:
   explicit PartsOfTotal(const ResourceVector& total) : total_(total) {}
 
   ResourceVector whole() const { return of(total_); }
-  // Rounded up; of a shape that does not fit, a part more than the whole.
+  // Rounded up; a shape that does not fit becomes more than the whole.
   ResourceVector of(const ResourceVector& amounts) const {
     ResourceVector parts = amounts;
     for (const ResourceKind kind : kResourceKinds) parts[kind] = of(kind, amounts[kind], true);
@@ -71,7 +71,7 @@ class PartsOfTotal {
   int64_t of(ResourceKind kind, int64_t amount, bool up) const {
     if (amount == 0 || total_[kind] <= 0) return amount;
     if (up && amount > total_[kind]) return kWhole + 1;
-    // A thousand times the whole is as good as more.
+    // More than a thousand times the whole makes no difference.
     return fraction_of(std::min(amount, std::min(kAmountMax, total_[kind]) * 1'000), kWhole,
                        total_[kind], up);
   }
@@ -105,7 +105,7 @@ class Filling {
     while (states_[0].rises) {
       fill(0, kLevelMax, tasks_);
       settle(0);
-      // The asks that a limit has stopped leave more for the others. So those come first.
+      // Asks that a limit has stopped leave more for the others, so limits are handled first.
       bool stopped = false;
       for (size_t i = 1; i < nodes_.size(); ++i) stopped = stop(i, states_[i].used_up) || stopped;
       if (!stopped && !stop(0, states_[0].used_up)) break;
@@ -121,27 +121,27 @@ class Filling {
  private:
   struct AskState {
     size_t node = 0;
-    size_t place = 0;  // in the node's list
+    size_t place = 0;  // index in the node's list
     ResourceVector shape = {};
-    int64_t most = 0;  // in parts of kTaskOne
+    int64_t most = 0;  // in units of kTaskOne
     bool stopped = false;
   };
   struct State {
     std::vector<size_t> children = {};
-    // Of a leaf: its asks in asks_, by priority, and where the groups of one priority end.
+    // For a leaf: its asks in asks_, by priority, and the ends of the groups of one priority.
     size_t first_ask = 0;
     std::vector<size_t> group_ends = {};
     Quota guarantee = {};
     int64_t level = 0;       // of its children
-    int64_t top_level = 0;   // at which each child may have all of the total twice
-    int64_t next_level = 0;  // once it is settled
-    bool rises = true;       // some ask below may
-    // The kinds of which its limit, for the root the total, allowed no more when it was filled.
+    int64_t top_level = 0;   // the level at which each child may have twice the total
+    int64_t next_level = 0;  // the level after settle()
+    bool rises = true;       // some ask below may rise
+    // The kinds that its limit, for the root the total, exhausted at the last filling.
     Kinds used_up = {};
   };
-  using Tasks = std::vector<int64_t>;  // of each of asks_, in parts of kTaskOne
+  using Tasks = std::vector<int64_t>;  // of each of asks_, in units of kTaskOne
 
-  // A role without a guarantee of a kind stands for the guarantees of its children.
+  // The guarantee of a role for a kind that it does not name is the sum over its children.
   void add_up_guarantees() {
     for (size_t i = nodes_.size(); i-- > 1;) {
       Quota& above = guarantees_[static_cast<size_t>(nodes_[i].parent)];
@@ -212,8 +212,8 @@ class Filling {
     return state.group_ends.empty() ? state.first_ask : state.group_ends.back();
   }
 
-  // All asks of a group rise by tasks, until the leaf has the most of a kind that one of them
-  // takes.
+  // All asks of a group rise by tasks, until the leaf has the maximum of a kind that one of them
+  // needs.
   void raise(size_t leaf, int64_t bound, Tasks& tasks) const {
     const ResourceVector most = most_at(bound);
     size_t begin = states_[leaf].first_ask;
@@ -248,7 +248,7 @@ class Filling {
 
   // --- a role -----------------------------------------------------------------------------------
 
-  // What the children have so far, or at a number of levels above the present one.
+  // The use of the children so far, or at a number of levels above the present one.
   static constexpr int64_t kSoFar = -1;
 
   int64_t bound_of_child(const State& role, int64_t levels, size_t child) const {
@@ -265,8 +265,8 @@ class Filling {
     return use;
   }
 
-  // Most of each kind that a role may use at the bound: by its share or what it is guaranteed, and
-  // by its limit.
+  // The maximum of each kind that a role may use at the bound: by its share or guarantee, and by
+  // its limit.
   ResourceVector most_of(size_t role, int64_t bound) const {
     ResourceVector most;
     if (role == 0) {
@@ -283,18 +283,18 @@ class Filling {
     return most;
   }
 
-  // How far the bound allows the children of a role to be filled: to `low`, and by a part of what
-  // they gain from there to `high`, the next position.
+  // The levels of a role's children that the bound allows: `low`, plus a part of the gain from
+  // there to `high`, the next position.
   struct Reach {
     int64_t low = kSoFar;
     int64_t high = kSoFar;
     int64_t part = 0;
     ResourceVector use = {};
-    Kinds bound = {};  // kinds that do not allow more
+    Kinds bound = {};  // exhausted kinds
   };
 
-  // Use grows with the level, in few straight pieces: where a line between the ends of what is left
-  // to search meets the bound is most often the answer. If it is not, halves end the search.
+  // Use is a piecewise linear function of the level with few pieces: interpolation between the ends
+  // of the interval mostly finds the result. If not, bisection ends the search.
   Reach reach(size_t role, int64_t bound) const {
     Reach found;
     found.use = uses_[role];
@@ -307,7 +307,8 @@ class Filling {
       return found;
     }
     for (bool halve = false; found.high - found.low > 1; halve = !halve) {
-      // A step of use is many levels: once the next is too much, the rest is not worth a search.
+      // One unit of use spans many levels: once the next unit is too much, further search is
+      // useless.
       bool is_close = false;
       for (const ResourceKind kind : kResourceKinds) {
         bool& its = found.bound[static_cast<size_t>(kind)];
@@ -350,7 +351,7 @@ class Filling {
     return found;
   }
 
-  // What the node uses at the bound.
+  // The use of the node at the bound.
   ResourceVector use_at(size_t node, int64_t bound) const {
     const State& state = states_[node];
     if (!state.rises) return uses_[node];
@@ -366,7 +367,7 @@ class Filling {
 
   // --- for good ---------------------------------------------------------------------------------
 
-  // The tasks below the node at the bound; they hold those of now.
+  // Sets the tasks below the node to those at the bound; `tasks` must hold the present ones.
   void fill(size_t node, int64_t bound, Tasks& tasks) {
     State& state = states_[node];
     if (!state.rises) return;
@@ -402,7 +403,7 @@ class Filling {
     for (const size_t child : state.children) mix(child, tasks, high, part);
   }
 
-  // Uses are those of tasks_ from now on.
+  // Updates the uses to tasks_.
   void settle(size_t node) {
     State& state = states_[node];
     if (!state.rises) return;
@@ -428,7 +429,7 @@ class Filling {
     }
   }
 
-  // Stops the asks below that take of these kinds. Whether there were any that rose.
+  // Stops the asks below that need these kinds. Returns whether any of them was rising.
   bool stop(size_t node, const Kinds& kinds) {
     State& state = states_[node];
     if (!state.rises) return false;
@@ -445,17 +446,17 @@ class Filling {
     return stopped;
   }
 
-  // Uses are rounded down for each ask and in sums; together they must not be more.
+  // Uses are rounded down per ask and in sums; the total must not exceed the sum.
   int64_t less_rounding(int64_t amount) const {
     return std::max<int64_t>(amount - count(asks_), 0);
   }
 
-  // What rounding may leave.
+  // The maximum error of rounding.
   int64_t slack(ResourceKind kind) const {
     return (total_[kind] >> 16) + count(nodes_) + 2 * count(asks_);
   }
 
-  // Guarantees come first and may be more than there is.
+  // Guarantees come first and may exceed the total.
   void cut_guarantees() {
     const auto fits = [&](int64_t part) {
       for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -480,9 +481,9 @@ class Filling {
   const std::vector<FluidNode>& nodes_;
   std::vector<AskState> asks_;
   std::vector<State> states_;
-  std::vector<Quota> guarantees_;     // of the nodes, in all kinds
+  std::vector<Quota> guarantees_;     // of the nodes, for all kinds
   Tasks tasks_;                       // so far
-  std::vector<ResourceVector> uses_;  // of the nodes, by these
+  std::vector<ResourceVector> uses_;  // of the nodes, for tasks_
   mutable Tasks scratch_;             // of one leaf at a time
 };
 

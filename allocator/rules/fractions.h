@@ -1,6 +1,6 @@
 #pragma once
 
-// Amounts as fractions of the cluster's, so that different kinds can be added.
+// Amounts as fractions of the cluster's total, so that different kinds can be added.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace proffer::fair {
 
-// In 2^-30, rounded down; at most 2^-10 of itself too small, where the cluster has as much of a
-// kind as can be counted. An amount above the total counts as all of it: between decisions an agent
-// may have come that the total does not know yet. Kinds that the cluster does not have are zero.
+// In units of 2^-30, rounded down; the relative error is at most 2^-10, at the largest possible
+// total. An amount above the total counts as the total: between decisions an agent may have come
+// that the total does not include yet. Kinds that the cluster does not have are zero.
 class Fractions {
  public:
   explicit Fractions(const ResourceVector& total) : total_(total) {

@@ -1,4 +1,4 @@
-// Fragments of agents, and what is remembered of them. fragments() is the formula.
+// Fragments of agents, and their cache. fragments() is the formula.
 
 #include "allocator/rules/fragmentation.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kNotKnown = std::numeric_limits<int64_t>::min();
 
-// Which of the typical shapes the ask's is, or how many there are.
+// The index of the ask's shape among the typical shapes, or their number if it is none.
 size_t typical_place(const Workload& workload, const AskEntry& ask) {
   if (ask.typical_at != workload.version()) {
     const auto& all = workload.typical();
@@ -57,7 +57,7 @@ int64_t fragments_growth(const Cluster& cluster, const AskEntry& ask, const Agen
     known.now = fragments(workload, fractions, free);
     known.growth.assign(workload.typical().size(), kNotKnown);
   }
-  // What is kept there for the ask is its own; nothing else is touched.
+  // A task on resources kept for the ask changes no other resources.
   if (!fits(ask.ask.shape, free)) return 0;
   free -= carve(ask.ask.shape, free);
   const int64_t growth = fragments(workload, fractions, free) - known.now;

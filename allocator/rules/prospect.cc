@@ -7,7 +7,7 @@
 namespace proffer::fair {
 namespace {
 
-// A task that has run for more times as long as is usual is not expected to end soon.
+// A task that has run for more than this multiple of the usual time is not expected to end soon.
 constexpr int64_t kLongRun = 2;
 
 ResourceVector free_for(const AskEntry& ask, const Agent& a, const Books& books) {
@@ -19,7 +19,7 @@ ResourceVector free_for(const AskEntry& ask, const Agent& a, const Books& books)
   return sum;
 }
 
-// As its ask said when the task began, or says now; zero: neither.
+// The duration that the ask declared when the task began, or declares now; zero: neither.
 Duration expected_of(const Task& task) {
   if (task.expected() > Duration()) return task.expected();
   const auto ask = task.leaf->owner->asks.find(task.ask());
@@ -42,7 +42,7 @@ Outlook outlook_of(const Task& task, Time now) {
 
 Prospect prospect(const AskEntry& ask, const Agent& a, Time now) {
   const int64_t most = capacity(ask, a);
-  // Whether devices fit, and what may be used of a reservation, only the books can say.
+  // Only the books know whether devices fit, and which reserved resources are usable.
   const bool by_amounts = a.parts.empty() && ask.ask.shape[ResourceKind::kGpus] == 0;
   Prospect found{.free = free_for(ask, a, a)};
   ResourceVector to_come = found.free + a.counted_offered();
@@ -108,7 +108,7 @@ std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& a, int64_t ta
     const std::optional<Time> at = task.is_lent() || task.ends_by() ? now : may_end_at(task, now);
     if (at) ends.emplace_back(*at, &task);
   }
-  // Of those that end at one instant the order does not matter.
+  // Tasks that end at one instant may come in any order.
   std::stable_sort(ends.begin(), ends.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });
   Time at = now;

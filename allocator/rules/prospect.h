@@ -1,12 +1,10 @@
 #pragma once
 
-// Whether a task will end, as far as that can be known, and what becomes free then. A task is
-// expected to end as long as it has run for less than twice the duration that its ask declares, or,
-// without that, twice the longest that a task of its framework has run before it ended by itself. A
-// task with a time limit ends.
-// One that is declared to run until somebody ends it (kDurationMax) never ends. One that was told
-// to end does, and so does one that has only been lent what it uses. Of the others nothing is
-// known.
+// Predicts whether a task will end, and which resources then become free. A task is expected to end
+// until it has run for twice the duration that its ask declares, or, without that, twice the
+// longest run of a task of its framework that ended by itself. A task with a time limit ends. A
+// task that is declared to run until it is ended (kDurationMax) never ends. A task with a revoke
+// notice ends, and so does a task on lent resources. For other tasks the end is unknown.
 
 #include <cstdint>
 #include <optional>
@@ -18,25 +16,26 @@ namespace proffer::fair {
 enum class Outlook : uint8_t { kEnds, kUnknown, kNever };
 Outlook outlook_of(const Task& task, Time now);
 
-// How many tasks of an ask an agent may have room for, at most a gang, by all but max_per. What is
-// offered counts as if tasks that are expected to end had it.
+// The number of tasks of an ask that an agent may have room for, at most a gang, by all rules
+// except max_per. Offered resources count like those of tasks that are expected to end.
 struct Prospect {
-  int64_t expected = 0;             // once all tasks have ended that are expected to
-  int64_t possible = 0;             // and those that may end, as far as is known
-  ResourceVector free = {};         // for the ask, now
-  ResourceVector to_be_freed = {};  // by tasks that are expected to end, and offers
+  int64_t expected = 0;             // after all tasks that are expected to end
+  int64_t possible = 0;             // and after all tasks of unknown end
+  ResourceVector free = {};         // free now for the ask
+  ResourceVector to_be_freed = {};  // freed by tasks that are expected to end, and by offers
 };
-// The ask could_ever_fit() there. O(tasks of the agent).
+// Requires could_ever_fit(). O(tasks of the agent).
 Prospect prospect(const AskEntry& ask, const Agent& agent, Time now);
 
-// When the task may end by itself, at the earliest: after the time that its ask expects, or its
-// time limit if that is less; now if it says neither. Nothing: never.
+// The earliest time at which the task may end by itself: after the duration that its ask declares,
+// or after its time limit if that is less; now if neither is declared. Empty: never.
 std::optional<Time> may_end_at(const Task& task, Time now);
 // When the task ends if it runs for as long as its ask declares, or its framework's longest task
 // ran, or its time limit allows if that is less. Nothing: this is not known, or it has run longer.
 std::optional<Time> usually_ends_at(const Task& task, Time now);
-// When so many tasks of the ask will fit there if each task ends when it may end by itself, and all
-// that is offered or lent is given back at once. Nothing: never. O(tasks of the agent).
+// The time at which `tasks` tasks of the ask will fit there, if each running task ends at
+// may_end_at() and all offered or lent resources come back at once. Empty: never. O(tasks of the
+// agent).
 std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& agent, int64_t tasks, Time now);
 
 }  // namespace proffer::fair

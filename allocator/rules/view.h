@@ -1,7 +1,7 @@
 #pragma once
 
-// The books as the rules read them: as they are, or as they would be if something had ended or were
-// set otherwise. The books themselves stay as they are.
+// The books as the rules read them: the present state, or a hypothetical one after ended tasks or
+// other settings. The books themselves do not change.
 
 #include <map>
 
@@ -9,14 +9,14 @@
 
 namespace proffer::fair {
 
-// What would be otherwise. Entitlements are what they would be then; the orders by share are those
-// of now.
+// A set of hypothetical changes. Entitlements follow the changes; the orders by share do not.
 class Supposed {
  public:
   void end(const Agent& agent, const Task& task);
-  void end(const Cluster& cluster, const OutstandingOffer& offer);  // and the rest of its gang
+  void end(const Cluster& cluster,
+           const OutstandingOffer& offer);  // also ends the rest of its gang
   void set(const Role& role, const RoleSettings& settings);
-  // The room that is kept for the ask below limits.
+  // Drops the headroom of the ask below limits.
   void give_up_headroom(const AskEntry& ask);
 
  private:
@@ -27,11 +27,11 @@ class Supposed {
   };
   void end_use(const Leaf& leaf, const ResourceVector& amounts);
 
-  // Looked up only, all of them.
-  std::map<const Node*, ResourceVector> ended_;  // of the use of each, and of those above it
+  // The maps are looked up, never walked.
+  std::map<const Node*, ResourceVector> ended_;  // the ended use of each node and of those above it
   std::map<const AskEntry*, int64_t> offers_ended_;
   std::map<const Role*, RoleSettings> settings_;
-  ResourceVector gone_;  // with tasks on agents that are being drained
+  ResourceVector gone_;  // the ended use on draining agents
   const AskEntry* without_headroom_ = nullptr;
   mutable std::map<const Node*, Part> parts_;
   mutable bool parts_known_ = false;
@@ -39,7 +39,7 @@ class Supposed {
 
 class View {
  public:
-  // As it is.
+  // The present state.
   View(const Cluster& c) : cluster(c) {}  // NOLINT(google-explicit-constructor)
   View(const Cluster& c, const Supposed& supposed) : cluster(c), supposed_(&supposed) {}
 
@@ -56,9 +56,9 @@ class View {
   bool has_headroom_below(const AskEntry& ask) const {
     return supposed_ == nullptr || supposed_->without_headroom_ != &ask;
   }
-  // As Cluster::usable_total().
+  // Like Cluster::usable_total().
   ResourceVector usable_total() const;
-  // Kept by know_entitlements() in denial.h.
+  // Maintained by know_entitlements() in denial.h.
   ResourceVector& demand(const Node& node) const;
   ResourceVector& entitlement(const Node& node) const;
   bool& entitlements_known() const;

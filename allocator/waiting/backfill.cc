@@ -5,8 +5,7 @@
 namespace proffer::fair {
 namespace {
 
-// The role below the root that the leaf counts in: leaves of two such roles have no limit in
-// common.
+// The leaf's role just below the root: leaves of different top roles have no limit in common.
 const Role* top_role(const Leaf& l) {
   const Role* role = l.role;
   while (role->parent != nullptr && role->parent->parent != nullptr) role = role->parent;
@@ -18,7 +17,8 @@ const Role* top_role(const Leaf& l) {
 std::optional<Duration> backfill_limit(const Cluster& cluster, const AskEntry& ask,
                                        const AskEntry& claimant, std::optional<Time> complete_at,
                                        Time now) {
-  if (!complete_at || holds_guarantees(cluster)) return std::nullopt;  // Then all use counts.
+  // Then all use counts against guarantees.
+  if (!complete_at || holds_guarantees(cluster)) return std::nullopt;
   const bool is_beside = top_role(*ask.leaf) != top_role(*claimant.leaf);
   const Want both{.leaf = *claimant.leaf,
                   .amounts = claimant.at_once() + (is_beside ? ResourceVector() : ask.ask.shape),

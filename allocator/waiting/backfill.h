@@ -1,8 +1,8 @@
 #pragma once
 
-// Which tasks may use what is kept for a claim until the claim is complete: EASY backfill (Lifka
-// 1995), with a claim in place of the reservation of the first job in the queue. One rule for the
-// decision that gives it (round/lend.cc), and for the words about it (explain/remedies.cc).
+// Decides which tasks may use the resources kept for a claim until the claim is complete: EASY
+// backfill (Lifka 1995), with a claim in place of the reservation of the first job in the queue.
+// The decision (round/lend.cc) and the explanations (explain/remedies.cc) share this rule.
 
 #include <optional>
 
@@ -10,14 +10,15 @@
 
 namespace proffer::fair {
 
-// The longest time limit with which a task of the ask delays the claim in no way: it has ended when
-// the claim is complete, and beside it the claimant may still have what it waits for. It may be too
-// short for any task, or negative. Nothing: no task may. `complete_at`: Claims::complete_at().
+// The longest time limit with which a task of the ask does not delay the claim: the task ends
+// before the claim is complete, and limits permit the claimant's resources beside it. It may be too
+// short for any task, or negative. Empty: no task may backfill. `complete_at`:
+// Claims::complete_at().
 std::optional<Duration> backfill_limit(const Cluster& cluster, const AskEntry& ask,
                                        const AskEntry& claimant, std::optional<Time> complete_at,
                                        Time now);
-// Whether a task fits what is kept for a claim there. Nothing is taken of agents with reservations
-// or estimates.
+// Whether a task fits into the resources kept for a claim there. Agents with reservations or
+// estimates are never backfilled.
 bool has_room_to_backfill(const AskEntry& ask, const Agent& on);
 
 }  // namespace proffer::fair

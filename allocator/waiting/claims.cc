@@ -1,4 +1,4 @@
-// Claims: assign() first. What they are for is told in claims.h.
+// Claims; claims.h explains their purpose. Begin with assign().
 
 #include "allocator/waiting/claims.h"
 
@@ -19,8 +19,8 @@ namespace {
 // The longest hold in vain of a claim on tasks that are expected to end.
 constexpr Duration kClaimHoldMax = hours(24);
 
-// Whether who has `rank` comes after who has `other` by share. Where their ways part the deeper one
-// may be level with the other: what it has further down says nothing then.
+// Whether a leaf with `rank` comes after one with `other` by share. Where their paths part, the
+// deeper one may equal the other: then its lower levels say nothing.
 bool is_behind(const Rank& rank, const Rank& other) {
   const size_t depth = std::min(rank.depth(), other.depth());
   for (size_t i = 0; i < depth; ++i) {
@@ -45,7 +45,7 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
     if (barrier && is_behind(rank, *barrier)) return false;
     if (l.mode == OfferMode::kOpen) return true;
     if (const AskEntry* claimed = claimed_in(l)) {
-      // Who is behind waits for it, unless there is no telling how long.
+      // Later leaves wait for it, unless its wait has no known end.
       if (!barrier && !waits_[*claimed].is_stuck) barrier = rank;
       return true;
     }
@@ -55,7 +55,7 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
     return !due_.empty();
   };
   cluster_.demanding.for_each(visit);
-  // Who was first when it was its turn has the right too, even if it was given something smaller.
+  // A leaf that was first on its turn has the right too, even if it got a smaller ask served.
   for (const auto& [l, rank] : first_with_due) {
     if (barrier && is_behind(rank, *barrier)) continue;
     if (claimed_in(*l) != nullptr || !cluster_.demanding.contains(*l)) continue;
@@ -63,7 +63,7 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
   }
 }
 
-// The leaf's first ask by priority that has waited long enough and for which there may be an agent.
+// The leaf's first ask by priority that has waited long enough and that some agent may fit.
 AskEntry* Claims::claimable_ask(const Leaf& l, const Reclaims& reclaims, Gate& gate,
                                 Time now) const {
   for (AskEntry* ask : l.order) {
@@ -72,15 +72,15 @@ AskEntry* Claims::claimable_ask(const Leaf& l, const Reclaims& reclaims, Gate& g
     if (!is_due(*ask) || ask->hopeless_at == cluster_.agents_version) continue;
     if (!denial(cluster_, *ask).is_none()) continue;
     if (waits_[*ask].tried == cluster_.claimable_version) continue;
-    // Nobody is served by a claim beyond its entitlement while others are below theirs.
+    // An ask gets no claim beyond its entitlement while others are below theirs.
     if (gate.is_owed(*ask, now) || !gate.is_another_owed(l, now)) return ask;
   }
   return nullptr;
 }
 
-// Whether a leaf without a claim is still to be served before those behind it: it has an ask that
-// waits and that some agent fits that it does not refuse. Who waits for where it would rather be
-// holds nobody back.
+// Whether a leaf without a claim must be served before the leaves behind it: it has a waiting ask
+// that some agent fits, and does not refuse that agent. An ask in its locality wait does not block
+// others.
 bool Claims::may_be_served_later(const Leaf& l, Time now) const {
   return std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
     if (ask->unmet() == 0 || is_due(*ask) || ask->only_preferred(now)) return false;
@@ -93,12 +93,12 @@ bool Claims::may_be_served_later(const Leaf& l, Time now) const {
   });
 }
 
-// Agents that are enough for one gang together: the kept ones, then those that need the least to
-// become free; of equals, the one with most free, then by id. First only where all is expected to
-// end. O(agents log agents + tasks).
+// Agents that together suffice for one gang: the kept ones, then those that need the least freed
+// resources; among equals the one with most free, then by id. Agents whose tasks are all expected
+// to end are tried first. O(agents log agents + tasks).
 Claims::Plan Claims::plan(const AskEntry& ask, const std::vector<Agent*>& kept, Time now) const {
   struct Place {
-    int64_t unknown = 0;  // what unknown tasks would have to leave
+    int64_t unknown = 0;  // amounts that tasks of unknown end must free
     int64_t missing = 0;
     int64_t minus_free = 0;
     Agent* agent = nullptr;
@@ -169,7 +169,7 @@ bool Claims::claim(AskEntry& ask, Time now) {
     hold_for(ask, to_hold, ++claims_, now);
     return true;
   }
-  // Not looked at again until something that counts has changed.
+  // Not tried again before a relevant change.
   waits_[ask].tried = cluster_.claimable_version;
   set_timer(ask, to_hold.again_at);
   if (!could_ever_be_met(cluster_, ask, true)) ask.hopeless_at = cluster_.agents_version;
@@ -264,7 +264,7 @@ void Claims::fire_timers(Time now) {
       review_claim(ask, now);
       continue;
     }
-    // Its last grant may have been later than when the timer was set.
+    // Its last grant may be later than the timer's start.
     const Time at = later(wait.since, cluster_.options.claim_after);
     if (at > now) {
       set_timer(ask, at);
@@ -277,7 +277,8 @@ void Claims::fire_timers(Time now) {
   }
 }
 
-// A claim that waits for unknown tasks keeps all that it needs once the rest is expected to end.
+// A claim that waits for tasks of unknown end keeps all its amounts once the rest is expected to
+// end.
 void Claims::review_stuck(Time now) {
   std::vector<AskEntry*> grown;
   for (const auto& [order, ask] : claimed_) {
@@ -297,9 +298,9 @@ void Claims::review_stuck(Time now) {
   }
 }
 
-// Agents on which nothing has become free since the last review are exchanged, if others will do.
-// Who is denied by now (from borrowing more, say) holds nothing from others, unless it is a limit
-// below which room is kept for it too.
+// Replaces agents on which nothing has become free since the last review, if others suffice. An ask
+// that is denied by now (further borrowing, for example) keeps nothing from others, unless the
+// denial is a limit with room kept for the ask.
 void Claims::review_claim(AskEntry& ask, Time now) {
   if (!ask.has_headroom() && !denial(cluster_, ask).is_none()) return drop(ask);
   Wait& wait = waits_[ask];
@@ -321,7 +322,7 @@ void Claims::review_claim(AskEntry& ask, Time now) {
   const uint64_t order = wait.order;
   drop(ask);
   hold_for(ask, other, order, now);
-  // What ended since the last decision may be enough there already.
+  // Resources freed since the last decision may already suffice.
   cluster_.update_demand(*ask.leaf, true);
 }
 
@@ -333,7 +334,8 @@ void Claims::give_up(AskEntry& ask, std::optional<Time> again_at) {
   set_timer(ask, again_at);
 }
 
-// Whether there is enough for it, or more than when we last looked, or will be.
+// Whether the agent suffices for the claim, or has more than at the last review, or tasks there are
+// expected to end.
 bool Claims::has_progressed(const AskEntry& ask, const Claimed& claimed, Time now) const {
   Agent& a = *claimed.agent;
   if (room_for(ask, a, claimed.tasks) == claimed.tasks) return true;

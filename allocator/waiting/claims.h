@@ -1,8 +1,9 @@
 #pragma once
 
 // Prevents starvation. An ask that has waited for claim_after and whose leaf is first by share gets
-// a claim: on one agent, or for a gang on as many as it needs, freed resources are kept for the ask
-// until it fits. (On an agent with reservations all freed resources are kept.) Read assign() first.
+// a claim: on one agent, or for a gang on as many agents as it needs, freed resources are kept for
+// the ask until it fits. (On an agent with reservations all freed resources are kept.) Begin with
+// assign().
 //
 // A claim gets all of its agents at once, and each agent has at most one claim, so a later claim
 // takes nothing from an earlier one: two gangs that could each hold half of their agents do not

@@ -1,5 +1,5 @@
-// review() finds entitlements and ends claims at the beginning of a decision; assign() makes claims
-// once the tasks that are owed have been given.
+// review() updates entitlements and ends claims at the beginning of a decision; assign() makes
+// claims after the owed tasks have been given.
 
 #include "allocator/waiting/gate.h"
 
@@ -20,19 +20,19 @@ namespace {
 __extension__ typedef __int128 Int128;
 
 constexpr Duration kArrearsPeriod = seconds(60);
-// Arrears of so many tasks, or of one gang, are as good as more.
+// The cap on arrears: this many tasks, or one gang.
 constexpr int64_t kArrearsMax = 2;
-// Of one ask; each is on another agent.
+// Maximum claims of one ask, each on another agent.
 constexpr int64_t kClaimsMax = 2;
-// An ask that lacks so many tasks, and has no claim, need not wait for those above their part:
-// there may be none, since together the agents have room for less than one pool of them has.
+// An ask that lacks this many tasks, and has no claim, need not wait for asks above their
+// entitlement: there may be none, since separate agents hold fewer tasks than one pool.
 constexpr int64_t kFarBehind = kClaimsMax;
-// What rounding may leave of a task.
+// The maximum rounding error of a task count.
 constexpr int64_t kSlack = kTaskOne / 256;
 // The longest hold in vain of one ask for tasks that are expected to end.
 constexpr Duration kHoldMax = hours(24);
-// Entitlements may be so old if only counts have changed, or if they take long to compute: in a
-// cluster of more leaves than these.
+// The maximum age of entitlements if only counts have changed, or if they take long to compute: in
+// a cluster of more leaves than these.
 constexpr Duration kEntitlementsAge = milliseconds(250);
 constexpr size_t kManyLeaves = 64;
 
@@ -100,7 +100,7 @@ void Gate::review(Time now) {
 
 void Gate::close(Time now) { update_orders(now); }
 
-// How long nothing more may become free on the agent.
+// The time without freed resources after which a hold on the agent ends.
 Duration Gate::hold_on(const Agent& a) const {
   const Duration hold = patience_[*a.claimant];
   return a.hold.is_speculative ? std::min(hold, hold_max(cluster_)) : hold;
@@ -108,7 +108,7 @@ Duration Gate::hold_on(const Agent& a) const {
 
 bool Gate::is_held_in_vain(Agent& a, Time now) {
   if (!is_in_vain(a, std::min(patience_[*a.claimant], hold_max(cluster_)), now)) return false;
-  // Tasks that were expected to end may have run too long meanwhile.
+  // Tasks that were expected to end may have run for too long.
   if (!is_expected(*a.claimant, a, now)) become_speculative(cluster_, a);
   return is_in_vain(a, hold_on(a), now);
 }
@@ -118,7 +118,7 @@ void Gate::review_later(const Agent& a) {
   review_at_ = review_at_ ? std::min(*review_at_, at) : at;
 }
 
-// Whether a task of the ask fits there once all tasks have ended that are expected to.
+// Whether a task of the ask fits there after the end of all tasks that are expected to end.
 bool Gate::is_expected(const AskEntry& ask, const Agent& a, Time now) {
   return prospect(ask, a, now).expected > 0;
 }
@@ -148,7 +148,7 @@ void Gate::settle_recounted(Time now) {
   cluster_.recounted.clear();
 }
 
-// It is owed a task with so many in arrears, which may be less than nothing.
+// The arrears from which the ask is owed a task; may be negative.
 int64_t Gate::owed_from(const AskEntry& ask, int64_t ended) {
   return (ask.placed - ended + ask.ask.gang) * kTaskOne - ask.entitled - kSlack;
 }
@@ -157,14 +157,14 @@ bool Gate::is_owed(const AskEntry& ask, Time now, int64_t ended) const {
   return arrears(ask, now) >= owed_from(ask, ended);
 }
 
-// Its arrears have just been settled, or it is time to look again. A look that turns out to be
-// early only costs another, so one that is noted stays.
+// Called after its arrears were settled, or when it is time to look again. An early look costs only
+// another look, so a noted time stays.
 void Gate::note_owed(AskEntry& ask, Time now) {
   const bool is_owed_now = cluster_.some_lack && is_owed(ask, now);
   set_owed(ask, is_owed_now);
   if (is_owed_now) return;
   std::optional<Time> at = owed_at(ask);
-  if (at) at = std::max(*at, later(now, microseconds(1)));  // So that review() comes to its end.
+  if (at) at = std::max(*at, later(now, microseconds(1)));  // Ensures that review() terminates.
   const std::optional<Time>& known = marks_[ask].look_at;
   if (at && (!known || *at < *known)) set_look_at(ask, at);
 }
@@ -198,10 +198,11 @@ void Gate::update_orders(Time now) {
   turned_.clear();
 }
 
-// When it will be owed a task, if it runs as many until then; never: nothing.
+// The time at which the ask will be owed a task if its number of tasks stays the same; empty:
+// never.
 std::optional<Time> Gate::owed_at(const AskEntry& ask) const {
   const Arrears& row = arrears_[ask];
-  const int64_t growth = ask.entitled - row.placed * kTaskOne;  // in kArrearsPeriod
+  const int64_t growth = ask.entitled - row.placed * kTaskOne;  // per kArrearsPeriod
   const int64_t lacking = owed_from(ask, 0) - row.amount;
   if (!cluster_.some_lack || growth <= 0 || owed_from(ask, 0) > arrears_max(ask)) {
     return std::nullopt;
@@ -244,7 +245,7 @@ bool Gate::is_above(const AskEntry& ask, Time now) const {
   return ask.placed * kTaskOne > ask.entitled + arrears(ask, now) + kSlack;
 }
 
-// Whether the other one has more of its part, arrears included.
+// Whether the other ask has a larger fraction of its entitlement, arrears included.
 bool Gate::is_ahead(const AskEntry& other, const AskEntry& ask, Time now) const {
   const Int128 of_other = other.placed * kTaskOne - arrears(other, now);
   const Int128 own = ask.placed * kTaskOne - arrears(ask, now);
@@ -258,10 +259,10 @@ int64_t Gate::claims_of(const AskEntry& ask) {
                        [](const Agent* a) { return a->purpose == Purpose::kOwed; });
 }
 
-// What is free on the agent soon, once all tasks of asks above their entitlement have ended, and of
-// those ahead of `behind`, if there is one; but for those that never end. The tasks of a leaf whose
-// asks are not declared any more count as those of one ask. With a `claimant`, tasks that would
-// leave another role less than its guarantee do not count: that role would take their places back.
+// The amounts free on the agent after the end of all tasks of asks above their entitlement, and of
+// asks ahead of `behind`, if given; except tasks that never end. Tasks of a leaf without a declared
+// ask count as those of one ask. With a `claimant`, tasks whose end would take another role below
+// its guarantee do not count: that role would take their places back.
 ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const AskEntry* claimant,
                                Time now) const {
   ResourceVector soon = a.free.amounts;
@@ -269,7 +270,7 @@ ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const Ask
   const Time horizon = later(now, hold_max(cluster_));
   for (const auto& [ref, task] : a.tasks) {
     if (outlook_of(task, now) == Outlook::kNever) continue;
-    // One with a time limit may well end before it.
+    // A task with a time limit may end before it.
     const std::optional<Time> may_end = may_end_at(task, now);
     const bool is_limited = task.claim().max_run_time > Duration();
     if (!is_limited && (!may_end || *may_end > horizon)) continue;
@@ -284,8 +285,8 @@ ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const Ask
   return soon;
 }
 
-// Whether without the task and those that have `ended` a role beside the claimant would have less
-// than its guarantee. If not, the task has ended too.
+// Whether the end of the task, after those in `ended`, takes a role beside the claimant below its
+// guarantee. If not, adds the task to `ended`.
 bool Gate::is_promised(const Task& task, const AskEntry& claimant, EndedBelow& ended) {
   const RoleName& own = claimant.leaf->role->name;
   const ResourceVector& amounts = task.amounts();
@@ -325,7 +326,7 @@ void Gate::assign(Time now) {
   std::sort(agents.begin(), agents.end(), AgentById());
   struct Waiter {
     AskEntry* ask = nullptr;
-    int64_t ran = 0;  // of what it is entitled to, in parts of kTaskOne
+    int64_t ran = 0;  // tasks within its entitlement, in units of kTaskOne
   };
   std::vector<Waiter> candidates;
   for (AskEntry* ask : owed_) {
@@ -353,11 +354,11 @@ void Gate::assign(Time now) {
     }
     return comes_before(a.ask, b.ask);
   });
-  // Where shares give a right to reclaim, places that change hands would be taken back.
+  // If shares give a right to reclaim, places that change hands would be reclaimed.
   const bool may_be_behind = cluster_.options.reclaim != ReclaimMode::kFairShare;
   for (Agent* a : agents) {
     const ResourceVector soon = soon_free(*a, nullptr, nullptr, now);
-    const AskEntry* behind = nullptr;  // the first of those far behind that the agent could serve
+    const AskEntry* behind = nullptr;  // the first far-behind ask that the agent could serve
     for (const Waiter& candidate : candidates) {
       AskEntry& ask = *candidate.ask;
       const int64_t claims = claims_of(ask);
@@ -391,10 +392,10 @@ bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
   if (cluster_.options.naive.no_gate) return false;
   if (ask.claims(a) && a.purpose == Purpose::kOwed) {
     cluster_.end_keep(a);
-    patience_[ask] = hold_min(cluster_);  // It may have another claim.
+    patience_[ask] = hold_min(cluster_);  // It may get another claim.
   }
   if (!is_owed(ask, now)) set_owed(ask, false);
-  // A claim is for a task that it lacks.
+  // A claim needs a lacking task.
   bool some_ended = false;
   while (claims_of(ask) > 0 && owed_tasks(ask, kClaimsMax, now) < claims_of(ask)) {
     const auto last = std::find_if(ask.set_aside.rbegin(), ask.set_aside.rend(),
@@ -419,7 +420,7 @@ bool Gate::stop(AskEntry& ask) {
 void Gate::check(std::vector<Violation>& found) const {
   for (const auto& [id, l] : cluster_.leaves) {
     for (const AskEntry* ask : l->order) {
-      const bool is_new = ask->is_recounted;  // Then the next decision finds it.
+      const bool is_new = ask->is_recounted;  // Then the next decision examines it.
       const bool is_noted = ask->is_owed && owed_[marks_[*ask].place] == ask;
       if (ask->is_owed != is_noted ||
           (!is_new && cluster_.some_lack && is_owed(*ask, cluster_.decided_at) && !is_noted)) {

@@ -1,26 +1,25 @@
 #pragma once
 
-// The entitlement gate: while more is wanted than there is, an
-// ask is *owed* a task as long as what runs of it and one task more is within its entitlement and
-// its arrears. What is owed comes first:
+// The entitlement gate: while demand exceeds the cluster, an ask is *owed* a task if its running
+// tasks and one more are within its entitlement plus its arrears. Owed tasks come first:
 //
-//   * The place of a task that has ended is the first choice of its own ask, if that is owed one.
-//     So what fits stays where it fits, and nothing is broken into pieces. But the place is not
-//     kept if another ask that is owed a task suits the agent better, or fits only there.
-//   * Then asks that are owed are filled, by share.
+//   * The place of an ended task goes first to the task's own ask, if that ask is owed a task. So
+//     places keep their size and are not fragmented. But the place is not kept if another ask that
+//     is owed a task suits the agent better, or fits only there.
+//   * Then asks that are owed a task are filled, by share.
 //   * An ask that is owed a task and fits nowhere gets a claim at once, of exactly its shape, on an
-//     agent where something has become free and where asks above their entitlement use the rest.
-//     One that lacks two tasks may have it also where asks with more of their part use the rest:
-//     where tasks do not fill the agents, all are below their part, and places would go back to
-//     their asks for ever.
-//     What has no end may use it, so a claim for which nothing more becomes free is given up
-//     (holds.h): after claim_after, the next one after twice that.
-//   * All others may have what is left.
+//     agent where resources have become free and asks above their entitlement use the rest. An ask
+//     that lacks two tasks may also have a claim where asks with a larger fraction of their
+//     entitlement use the rest: if tasks do not fill the agents, all asks are below their
+//     entitlement, and places would return to the same asks forever.
+//     The rest may be in use by tasks without end, so a claim for which nothing more becomes free
+//     is given up (holds.h): after claim_after, the next one after twice that.
+//   * All other asks may have the remainder.
 //
-// Entitlements are of divisible tasks: an ask is entitled to 2.9, and runs 2 or 3. Arrears make it
-// even over time: while an ask runs less than it is entitled to, they grow by the difference, a
-// whole task in kArrearsPeriod for a whole task too few. They are never less than zero: to use what
-// nobody else is owed costs nothing later.
+// Entitlements assume divisible tasks: an ask may be entitled to 2.9 tasks, and runs 2 or 3.
+// Arrears even this out over time: while an ask runs less than its entitlement, its arrears grow by
+// the difference: for each missing task by one task in kArrearsPeriod. Arrears are never negative:
+// the use of resources that are owed to no other ask has no later cost.
 
 #include <map>
 #include <optional>
@@ -37,46 +36,46 @@ class Gate {
  public:
   explicit Gate(Cluster& cluster) : cluster_(cluster) {}
 
-  // At the beginning of a decision: entitlements are those of now, and claims of asks that are not
-  // owed anything end.
+  // Called at the beginning of a decision: updates entitlements, and ends claims of asks that are
+  // not owed a task.
   void review(Time now);
-  // Cluster::owed_leaves is as it should be by what has been given, or taken back, so far.
+  // Updates Cluster::owed_leaves to the grants and rescinds so far.
   void update_orders(Time now);
-  // At the end of it: arrears grow by what runs from now on.
+  // Called at the end of a decision: from now on arrears grow with the new use.
   void close(Time now);
-  // When claims will have been kept long enough, if nothing happens before: an idle cluster must
-  // not keep them for ever.
+  // The time at which the next claim ends without other events: an idle cluster must not keep
+  // claims forever.
   std::optional<Time> next_deadline() const { return review_at_; }
-  // Whether all that is wanted fits what there is: then nobody is owed anything before others.
+  // Whether the whole demand fits the cluster: then no ask is owed a task before others.
   bool is_open() const { return !cluster_.some_lack; }
-  // Whether the ask is entitled to one task more, or to one gang, once so many have ended.
+  // Whether the ask is entitled to one more task, or gang, after `ended` of its tasks have ended.
   bool is_owed(const AskEntry& ask, Time now, int64_t ended = 0) const;
   // Whether an ask of another leaf is owed a task that it may have. O(asks).
   bool is_another_owed(const Leaf& besides, Time now) const;
   // The asks that may be owed a task, in no order.
   const std::vector<AskEntry*>& owed() const { return owed_; }
-  // How many, at most `most`.
+  // The number of owed tasks, at most `most`.
   int64_t owed_tasks(const AskEntry& ask, int64_t most, Time now) const;
   bool has_claim(const AskEntry& ask) const { return claims_of(ask) > 0; }
-  // Claims on agents that have grown, for asks that are owed something and fit nowhere.
+  // Assigns claims on agents that have grown to asks that are owed a task and fit nowhere.
   void assign(Time now);
-  // The ask was given something on the agent. Whether a claim of it on another has ended.
+  // The ask got resources on the agent. Returns whether a claim of it on another agent has ended.
   bool note_given(AskEntry& ask, Agent& agent, Time now);
-  // It is met, or not wanted for now. Whether it had a claim.
+  // The ask is met, or not wanted now. Returns whether it had a claim.
   bool stop(AskEntry& ask);
   void forget(AskEntry& ask);
 
   void check(std::vector<Violation>& found) const;
 
  private:
-  // What an ask should have had and had not until `since`, in parts of kTaskOne, and the tasks that
-  // were placed then: from then on it is entitled to the same, and runs the same.
+  // The arrears of an ask at `since`, in units of kTaskOne, and its number of placed tasks then:
+  // entitlement and tasks are constant from then on.
   struct Arrears {
     int64_t amount = 0;
     Time since = {};
     int64_t placed = 0;
   };
-  // Where the ask is in `owed_`, and when it may be owed a task next.
+  // The ask's index in `owed_`, and the next time when it may be owed a task.
   struct Mark {
     size_t place = 0;
     std::optional<Time> look_at = {};
@@ -84,7 +83,7 @@ class Gate {
 
   static int64_t owed_from(const AskEntry& ask, int64_t ended);
   static int64_t arrears_max(const AskEntry& ask);
-  // AskEntry::is_owed is as it should be now, and noted is when to look again.
+  // Updates AskEntry::is_owed, and notes when to look again.
   void note_owed(AskEntry& ask, Time now);
   void note_all_owed(Time now);
   void set_owed(AskEntry& ask, bool is_owed);
@@ -95,12 +94,12 @@ class Gate {
   static bool is_expected(const AskEntry& ask, const Agent& agent, Time now);
   void review_later(const Agent& agent);
   int64_t arrears(const AskEntry& ask, Time now) const;
-  // Its tasks or its entitlement are about to be others, or its tasks just are.
+  // Called just before the ask's entitlement or tasks change, or just after its tasks changed.
   void settle_arrears(const AskEntry& ask, Time now);
   void settle_recounted(Time now);
   bool is_above(const AskEntry& ask, Time now) const;
   bool is_ahead(const AskEntry& other, const AskEntry& ask, Time now) const;
-  // What has ended of the use of each role; looked up only.
+  // The ended use of each role; looked up, never walked.
   using EndedBelow = std::map<const Role*, ResourceVector>;
   ResourceVector soon_free(const Agent& agent, const AskEntry* behind, const AskEntry* claimant,
                            Time now) const;
@@ -111,15 +110,16 @@ class Gate {
 
   Cluster& cluster_;
   AskTable<Arrears> arrears_;
-  AskTable<Duration> patience_;  // how long its claims are held in vain; zero: not tried yet
+  // how long its claims are held without progress; zero: not tried yet
+  AskTable<Duration> patience_;
   AskTable<Mark> marks_;
-  // Asks that are owed a task, in no order: a decision looks at these only, not at all asks. Some
-  // may be owed none any more, since time has passed.
+  // Asks that are owed a task, in no order: a decision examines only these. Some may no longer be
+  // owed a task, since time has passed.
   std::vector<AskEntry*> owed_;
-  std::vector<AskEntry*> turned_;  // their AskEntry::is_owed has changed since update_orders()
-  // When asks may be owed a task next; of those at one instant the order does not matter.
+  std::vector<AskEntry*> turned_;  // asks whose AskEntry::is_owed has changed since update_orders()
+  // The next times at which asks may be owed a task; asks of one instant come in any order.
   std::set<std::pair<Time, AskEntry*>> soon_owed_;
-  std::optional<Time> review_at_ = {};  // may be earlier than true
+  std::optional<Time> review_at_ = {};  // may be too early
   Time found_at_ = {};
   uint64_t agents_then_ = 0;
   uint64_t settings_then_ = 0;

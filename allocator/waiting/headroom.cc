@@ -1,4 +1,4 @@
-// Headroom: keep() first. What it is for is told in headroom.h.
+// Headroom; headroom.h explains its purpose. Begin with keep().
 
 #include "allocator/waiting/headroom.h"
 
@@ -14,10 +14,10 @@ namespace {
 
 constexpr Duration kPatienceMin = seconds(1);
 constexpr Duration kPatienceMax = hours(24 * 7);
-// How many times longer room is not kept than it was kept in vain.
+// The rest after room kept in vain, as a multiple of the time it was kept.
 constexpr int64_t kRestAfterRoom = 6;
 
-// Whether the limit allows `use`, in the kinds of which `more` is some.
+// Whether the limit allows `use`, in the kinds that `more` contains.
 bool allows(const Role& role, const ResourceVector& use, const ResourceVector& more) {
   return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
     const std::optional<int64_t> limit = role.settings.limit[kind];
@@ -25,7 +25,7 @@ bool allows(const Role& role, const ResourceVector& use, const ResourceVector& m
   });
 }
 
-// Whether the limit names something that `more` is of.
+// Whether the limit names a kind that `more` contains.
 bool limits(const Role& role, const ResourceVector& more) {
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
     return role.settings.limit[kind].has_value() && more[kind] > 0;
@@ -48,7 +48,8 @@ void Headroom::keep(AskEntry& ask, Time now) {
     if (!is_open) return;
     found.push_back({role, role->use()});
   }
-  if (found.empty()) return;  // It is a limit lowered below use, of what it does not take.
+  // The denial comes from a limit lowered below use, in a kind that the ask does not need.
+  if (found.empty()) return;
   if (!could_ever_be_met(cluster_, ask, true)) {
     ask.hopeless_at = cluster_.agents_version;
     return;
@@ -88,8 +89,8 @@ void Headroom::drop_useless(const Role& role) {
   }
 }
 
-// Whether something has ended wherever there is not enough for it yet; or there is, and an agent
-// may be.
+// Whether use has fallen in each role without enough room for the ask; or, if there is enough room,
+// whether the ask's claim is not stuck.
 bool Headroom::moves(const AskEntry& ask) const {
   if (ask.hopeless_at == cluster_.agents_version) return false;
   const ResourceVector more = ask.at_once();

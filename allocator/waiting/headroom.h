@@ -1,17 +1,17 @@
 #pragma once
 
-// Nobody starves below a limit either. In a role that small tasks keep near its limit a large ask
-// would never fit, whatever agents are set aside for it. So an ask that has waited for claim_after
-// and that is stopped by a limit when its turn comes has room kept for it: below all limits above
-// it at once, what others may use is so much less until it is served. keep() is the story.
+// Prevents starvation below a limit. In a role that small tasks keep near its limit a large ask
+// would never fit, regardless of agents set aside for it. So if an ask that has waited for
+// claim_after meets a limit when its turn comes, room is kept for it below all limits above it at
+// the same time: other asks may use that much less until it is served. Begin with keep().
 //
-// Where two asks have room kept, the earlier is served first, so no two wait for each other. Two
-// have it below one limit only if there is room for both already: it is taken from the others for
-// one ask at a time. A guarantee of a role below comes before it.
+// If two asks have room kept, the earlier is served first, so they do not block each other. Two
+// asks have room below one limit only if both fit there: room is collected for one ask at a time. A
+// guarantee of a lower role takes precedence over the room.
 //
-// Where tasks never end, room is kept in vain. So if nothing has ended in such a role for some time
-// it is given up, for six times as long, and then kept for twice as long: an ask is served within
-// some times the longest task, and what will never be enough is out of use for a seventh of the
+// If tasks never end, room is kept in vain. So if nothing ends in such a role for some time, the
+// room is given up for six times as long, and then kept for twice as long: an ask is served within
+// some multiple of the longest task, and room that never suffices is unused for a seventh of the
 // time.
 
 #include <map>
@@ -28,13 +28,14 @@ class Headroom {
  public:
   Headroom(Cluster& cluster, const Claims& claims) : cluster_(cluster), claims_(claims) {}
 
-  // All that it needs at once or nothing, so that no two wait for each other.
+  // Keeps all the room that the ask needs, or none, so that asks do not block each other.
   void keep(AskEntry& ask, Time now);
-  // Others may use it. (When the ask is served it uses that itself; then nobody finds more.)
+  // Releases the room for others. (When the ask is served it uses the room itself; then no other
+  // ask gets more.)
   void drop(AskEntry& ask);
-  // It was given something. Whether it had room kept.
+  // The ask got resources. Returns whether it had room kept.
   bool note_served(AskEntry& ask);
-  // The role's limit is another one now.
+  // The role's limit has changed.
   void drop_useless(const Role& role);
   void review(Time now);
   std::optional<Time> next_deadline() const;
@@ -45,14 +46,15 @@ class Headroom {
  private:
   struct Kept {
     Role* role = nullptr;
-    ResourceVector use = {};  // of the role when we last looked at it
+    ResourceVector use = {};  // the role's use at the last review
   };
   struct Room {
-    std::vector<Kept> below = {};  // none: nothing is kept for it
-    uint64_t order = 0;            // the earliest is first
+    std::vector<Kept> below = {};  // empty: no room is kept for it
+    uint64_t order = 0;            // earlier asks have lower numbers
     Time review = {};
-    Duration patience = {};  // how long nothing may end there; zero: not tried yet
-    Time after = {};         // not kept again before this
+    // the time without an end after which room is given up; zero: not tried yet
+    Duration patience = {};
+    Time after = {};  // no room is kept again before this
   };
 
   bool moves(const AskEntry& ask) const;

@@ -8,7 +8,7 @@ namespace {
 constexpr Duration kHoldMin = seconds(1);
 constexpr int64_t kHoldMaxFactor = 3;
 constexpr int64_t kRestFactor = 9;
-// One in so many agents, and at least this many.
+// One in this many agents, and at least this many.
 constexpr int64_t kSpeculativePart = 10;
 constexpr int64_t kSpeculativeMin = 2;
 

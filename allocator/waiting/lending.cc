@@ -1,4 +1,4 @@
-// What was lent is taken back: take_back_lent() first.
+// Takes lent resources back. Begin with take_back_lent().
 
 #include "allocator/waiting/lending.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using LentTask = std::pair<const Task*, TaskRef>;
 
-// Lower bands first, of one band the youngest.
+// Lower bands first; within a band the youngest task first.
 void sort_as_victims(std::vector<LentTask>& tasks) {
   std::sort(tasks.begin(), tasks.end(), [](const LentTask& x, const LentTask& y) {
     return std::tuple(x.first->claim().band, y.first->since, y.second) <

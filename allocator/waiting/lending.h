@@ -1,12 +1,12 @@
 #pragma once
 
-// What is set aside for a claim, and what agents only estimate to be free, is used meanwhile by
-// asks that say revocable_ok, one task at a time; what they hold is marked revocable. Here is when
-// it is taken back; round/lend.cc gives it.
+// Resources that are set aside for a claim, and resources that agents only estimate to be free, are
+// lent meanwhile to asks with revocable_ok, one task at a time; such use is marked revocable. This
+// file takes them back; round/lend.cc lends them.
 //
-// What was lent counts in shares, like all that is of the cluster; estimates count in nothing, and
-// go to the leaf that holds least of them. An agent that estimates lends nothing else, so that what
-// is revocable there is its estimate. Gangs are not lent to.
+// Lent resources of the cluster count in shares as all others do. Estimates count in no share, and
+// go to the leaf that holds least of them. An agent that estimates lends nothing else, so that all
+// revocable use there is its estimate. Gangs borrow nothing.
 
 #include <utility>
 #include <vector>
@@ -17,21 +17,21 @@ namespace proffer::fair {
 
 class Claims;
 
-// What would have to end for a claimant to be served.
+// The tasks and offers that must end before a claimant is served.
 struct Obstacles {
-  bool would_do = false;  // if all of these ended, and what has had its notice
+  bool would_do = false;  // whether their end, and the end of revoked tasks, suffices
   std::vector<OfferId> offers = {};
   std::vector<std::pair<Agent*, TaskRef>> tasks = {};
 };
-// What has had its notice counts as ended. Of the rest the newest goes first, offers before tasks,
-// lower bands before higher ones; no more than is needed.
-// What backfills (backfill.h) is no obstacle that can be ended before its time.
+// Revoked tasks count as ended. Of the rest the newest is selected first, offers before tasks,
+// lower bands before higher ones; no more than needed. A backfilling task (backfill.h) cannot be
+// ended before its time, so it is no obstacle.
 Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEntry& ask, Time now);
 
-// For each claim, in their order: if the claimant would fit were what is lent there ended, it is.
-// Returns whether offers were taken back.
+// For each claim, in order: ends the use of lent resources if the claimant would then fit. Returns
+// whether offers were rescinded.
 bool take_back_lent(Cluster& cluster, const Claims& claims, Time now);
-// Estimates that have shrunk below what runs on them.
+// Revokes tasks on estimates that have shrunk below their use.
 void take_back_estimates(Cluster& cluster, Time now);
 
 }  // namespace proffer::fair

@@ -1,7 +1,7 @@
 #pragma once
 
-// All waiting: claims of asks that starve, room below limits, and reclaims of what was lent.
-// Together where one event concerns several of them.
+// All waiting: claims of asks that starve, room below limits, and reclaims. This class handles
+// events that concern several of them.
 
 #include "allocator/waiting/claims.h"
 #include "allocator/waiting/gate.h"
@@ -21,17 +21,17 @@ class Waiting {
         cluster_(cluster) {}
   Waiting(const Waiting&) = delete;
 
-  // The ask is met, gone, or not wanted for now. Whether an agent was set aside for it.
+  // The ask is met, gone, or not wanted now. Returns whether an agent was set aside for it.
   bool stop(AskEntry& ask);
-  // The ask is not declared any more.
+  // The ask is no longer declared.
   void forget(AskEntry& ask);
-  // As Cluster::imply(), whatever is set aside for the implied ask.
+  // Like Cluster::imply(), but first ends what is set aside for the implied ask.
   void imply(Leaf& leaf, const Cluster::Implied& implied);
-  // An open offer to the leaf has expired: that is an answer that takes nothing.
+  // An open offer to the leaf has expired: this counts as an answer that takes nothing.
   void note_open_expiry(Leaf& leaf);
-  // The agent is not there for the asks that it is set aside for.
+  // The agent is no longer available for the ask for which it is set aside.
   void leave(Agent& agent);
-  // The framework does not want the agent: what it does not want, it does not wait for.
+  // The framework refuses the agent: it no longer waits for the agent's resources.
   void refuse(const Framework& framework, Agent& agent);
   std::optional<Time> next_deadline() const;
   void check(std::vector<Violation>& found) const;

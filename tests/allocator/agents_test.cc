@@ -1,4 +1,4 @@
-// Agents come, change, leave and come back; which of them suit an ask.
+// Agents register, change, leave and reregister; and which agents suit an ask.
 
 #include <gtest/gtest.h>
 
@@ -225,7 +225,7 @@ TEST(Gpus, AreGivenByDevice) {
 
   s.run_until_nothing_fits();
 
-  // 0.6 twice is more than one device, and two devices hold one each: parts are never of two.
+  // Two tasks of 0.6 GPU exceed one device, so each gets its own: a part never spans two devices.
   ASSERT_EQ(s.framework("x").tasks(), 2);
   EXPECT_EQ(s.framework("x").running()[0].resources.gpus, (std::vector<GpuDevice>{{0, 600}}));
   EXPECT_EQ(s.framework("x").running()[1].resources.gpus, (std::vector<GpuDevice>{{1, 600}}));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Does what a remedy says, in a scenario. Shared by remedies_test.cc and remedies_property_test.cc.
+// Applies a remedy in a scenario. Shared by remedies_test.cc and remedies_property_test.cc.
 
 #include <algorithm>
 #include <map>
@@ -12,12 +12,12 @@ namespace proffer {
 
 inline void end(AllocatorScenario& s, const Ending& end) {
   if (!end.task.empty()) return s.framework(end.framework.str()).ends(end.task);
-  // With one of a gang its others end.
+  // The end of one task of a gang ends the others.
   if (s.allocator().find_offer(OfferId(end.offer), end.framework) == nullptr) return;
   s.allocator().settle({OfferId(end.offer)}, {}, {.refuse_for = hours(1)}, s.now());
 }
 
-// `agents`: as they were declared. A remedy that comes by itself is none to apply.
+// `agents`: as they were declared. A remedy that takes effect by itself needs no action.
 inline void apply(AllocatorScenario& s, const std::string& framework, const std::string& ask,
                   const Remedy& remedy, const std::map<AgentId, AgentResources>& agents) {
   Allocator& allocator = s.allocator();
@@ -36,7 +36,7 @@ inline void apply(AllocatorScenario& s, const std::string& framework, const std:
       return;
     }
     case RemedyKind::kWithoutConstraint:
-      // Only one of two that are the same.
+      // Erases only one of two equal constraints.
       changed.constraints.erase(
           std::find_if(changed.constraints.begin(), changed.constraints.end(),
                        [&](const Constraint& c) { return to_text(c) == remedy.constraint; }));

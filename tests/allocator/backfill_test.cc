@@ -1,4 +1,4 @@
-// Asks with a time limit use what is kept for a claim until the claim is complete.
+// Backfill: asks with a time limit use resources kept for a claim until the claim is complete.
 
 #include <algorithm>
 
@@ -20,8 +20,8 @@ Ask limited(const std::string& shape, int64_t count, Duration max_run_time,
           .max_run_time = max_run_time};
 }
 
-// Three tasks of "long" run on an agent of four CPUs, and end after ten minutes at the latest.
-// "large" needs the whole agent and has a claim; one CPU is kept for it.
+// Three tasks of "long" run on an agent of four CPUs, and end within ten minutes. "large" needs the
+// whole agent and has a claim; one CPU is kept for it.
 struct Queue : AllocatorScenario {
   explicit Queue(AllocatorOptions options = {}, Duration expected = {})
       : AllocatorScenario(std::move(options)) {
@@ -38,9 +38,9 @@ struct Queue : AllocatorScenario {
     framework(framework_name).asks(limited("cpus:1;mem:1GiB", 1, max_run_time));
     decide();
   }
-  // From now until the claim is complete.
+  // The time until the claim is complete.
   Duration left() const { return began + kLimit - now(); }
-  // The longest time limit that fits into that.
+  // The longest time limit that fits into left().
   Duration fitting() const { return left() - kOfferTimeout - seconds(10); }
 
   Time began;
@@ -130,7 +130,7 @@ TEST(Backfill, ClaimIsServedAtTheTimeLimitOfTheTasksInItsWay) {
   EXPECT_TRUE(s.revokes().empty());
 }
 
-// Of a task without a time limit nobody knows that it does not end now.
+// A task without a time limit may end now.
 TEST(Backfill, IsNoneBesideTasksThatMayEndAtAnyTime) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
@@ -158,7 +158,7 @@ TEST(Backfill, DoesNotEndATaskForTheClaimBeforeItsTime) {
   Queue s;
   s.short_asks(s.fitting());
   s.framework("short").accepts_all();
-  s.framework("long").ends(3);  // Nine minutes before they had to.
+  s.framework("long").ends(3);  // Nine minutes before their time limit.
   s.decide();
   EXPECT_TRUE(s.revokes().empty());
   s.framework("short").ends(1);
@@ -222,7 +222,7 @@ TEST(Backfill, IsAlsoForTheFrameworkThatHasTheClaim) {
   EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
 }
 
-// Two agents; the gang may begin when the second is free, so the first may be used until then.
+// The gang begins when the second of two agents is free, so the first may be used until then.
 TEST(Backfill, OfAGangLastsUntilItsLastAgentIsFree) {
   AllocatorScenario s;
   s.agent("a1", "cpus:2;mem:2GiB");

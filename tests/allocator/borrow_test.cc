@@ -1,5 +1,5 @@
-// Asks that may not borrow: what they may have, what they leave to others, and that they do not
-// wait for what nobody can be given.
+// Asks that may not borrow: the resources that they may have, those that they leave to others, and
+// that they do not wait for resources that no ask can use.
 
 #include <gmock/gmock.h>
 
@@ -15,8 +15,8 @@ Ask may_not_borrow(const std::string& shape, int64_t count = 1, const std::strin
       .name = AskName(name), .shape = parse_shape(shape).value(), .count = count, .borrow = false};
 }
 
-// Each is entitled to five CPUs, and a task takes six: by that alone neither would ever run, beside
-// a cluster that nobody uses.
+// Each is entitled to five CPUs, and a task needs six: by entitlement alone neither would ever run,
+// beside an idle cluster.
 TEST(MayNotBorrow, TwoWhoAreEntitledToLessThanATaskTakeTurns) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -32,8 +32,8 @@ TEST(MayNotBorrow, TwoWhoAreEntitledToLessThanATaskTakeTurns) {
   EXPECT_THAT(ran, ElementsAre("a", "b", "a", "b"));
 }
 
-// Its other ask lacks memory, and with that its entitlement ends, in the proportion in which it
-// wants the kinds. Nobody else wants CPUs.
+// Its other ask lacks memory, which ends the ask's entitlement, in the proportion of its kinds. No
+// other ask wants CPUs.
 TEST(MayNotBorrow, IsNotHeldBackByWhatItsOtherAskLacks) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -45,7 +45,8 @@ TEST(MayNotBorrow, IsNotHeldBackByWhatItsOtherAskLacks) {
   EXPECT_EQ(s.framework("f").tasks("mem"), 10);
 }
 
-// What others are entitled to and want is theirs, however long it waits; explain says whose.
+// Resources that others are entitled to and want stay theirs, for any length of its wait; explain
+// names the others.
 TEST(MayNotBorrow, LeavesToOthersWhatTheyAreEntitledToAndWant) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -68,7 +69,7 @@ TEST(MayNotBorrow, LeavesToOthersWhatTheyAreEntitledToAndWant) {
             "are left; the rest is used or wanted by b (cpus:5)");
 }
 
-// As soon as they want it no more, it is its own.
+// As soon as the others want the resources no more, the ask gets them.
 TEST(MayNotBorrow, IsServedWhenOthersWantLess) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -83,7 +84,7 @@ TEST(MayNotBorrow, IsServedWhenOthersWantLess) {
   EXPECT_EQ(s.framework("a").tasks(), 1);
 }
 
-// What no agent could ever fit is no reason to leave anything idle.
+// Asks that no agent could ever fit do not keep resources idle.
 TEST(MayNotBorrow, DoesNotWaitForWhoCouldNeverBeServed) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -93,11 +94,11 @@ TEST(MayNotBorrow, DoesNotWaitForWhoCouldNeverBeServed) {
   EXPECT_EQ(s.framework("a").tasks(), 1);
 }
 
-// It borrows nothing, but what others could be given is not taken by it in the same decision.
+// The ask takes nothing that others could get in the same decision.
 TEST(MayNotBorrow, LooksAgainWhenOthersCanBeGivenNoMore) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
-  // Entitled to five, of which it can be given three.
+  // Entitled to five, but only three can be given.
   s.framework("b").asks(may_not_borrow("cpus:3;mem:1GiB", 2));
   s.framework("a").asks(may_not_borrow("cpus:7;mem:1GiB"));
   s.decide();
@@ -108,8 +109,8 @@ TEST(MayNotBorrow, LooksAgainWhenOthersCanBeGivenNoMore) {
 // --- what goes away
 // -------------------------------------------------------------------------------
 
-// A guarantee is of what can be used. While an agent is drained it can promise nothing: who has all
-// of the rest has borrowed it.
+// A guarantee covers usable resources only. A draining agent can promise none: a framework that has
+// all of the rest borrows.
 TEST(Draining, IsNoCapacityThatAnybodyIsEntitledTo) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -130,7 +131,7 @@ TEST(Draining, IsNoCapacityThatAnybodyIsEntitledTo) {
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("owner").tasks(), 8);
 
-  // When it is of use again there is enough for both.
+  // When the agent is usable again there is enough for both.
   s.allocator().set_agent_draining(AgentId("a2"), false);
   s.framework("guest").asks("cpus:1;mem:1GiB", 8);
   s.run_until_nothing_fits();
@@ -138,7 +139,7 @@ TEST(Draining, IsNoCapacityThatAnybodyIsEntitledTo) {
   EXPECT_EQ(to_text(s.role("guest").borrowed), "");
 }
 
-// What still runs there is used, until it ends.
+// Tasks that still run there count until they end.
 TEST(Draining, CountsWhatStillRunsThere) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");

@@ -1,4 +1,4 @@
-// Nobody starves: large asks among streams of small ones.
+// No ask starves: large asks among streams of small ones.
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace proffer::claims_test {
 namespace {
 
-// One of four small tasks ends each second and is followed by another at once. Seconds until the
-// large one runs, at most `most`.
+// One of four small tasks ends each second and is replaced at once. Returns the seconds until the
+// large task runs, at most `most`.
 int64_t seconds_until_served(AllocatorScenario& s, int64_t most) {
   for (int64_t second = 0; second < most; ++second) {
     if (s.framework("large").tasks() > 0) return second;
@@ -54,7 +54,7 @@ TEST(Claim, IsShownAndSetsAsideWhatBecomesFree) {
   s.decide();
 
   EXPECT_EQ(s.framework("small").offers(), Offers{});
-  // Set aside is not offered, and not held.
+  // Resources that are set aside are neither offered nor held.
   EXPECT_EQ(to_text(s.allocator().agents().at(0).free), "cpus:2;mem:2048");
   EXPECT_EQ(s.framework("large").dominant_share(), Share::of(0, 1));
 }
@@ -68,7 +68,8 @@ TEST(Claim, TheNextTaskOfTheSameAskDoesNotWaitAgain) {
   s.decide();
   const int64_t first = seconds_until_served(s, 100);
   ASSERT_LE(first, 34);
-  // The small tasks' role is now the lower one; once it is not, the next wait is short.
+  // The role of the small tasks now has the smaller share; when it has the larger one, the next
+  // wait is short.
   s.framework("large").ends(1);
   const int64_t second = seconds_until_served(s, 100);
   EXPECT_LE(second, 4);
@@ -132,7 +133,7 @@ TEST(Claim, PrefersTheAgentThatNeedsLeastToBecomeFree) {
   EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a2"));
 }
 
-// Tasks that never end must not decide who is served.
+// Tasks that never end must not decide which ask is served.
 TEST(Claim, MovesWhereThingsEndIfNothingEndsOnItsAgent) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
@@ -150,7 +151,7 @@ TEST(Claim, MovesWhereThingsEndIfNothingEndsOnItsAgent) {
   EXPECT_EQ(s.framework("large").tasks_on("a2"), 1);
 }
 
-// Asks for four tasks of a CPU that run until somebody ends them, and says so.
+// Asks for four tasks of one CPU that are declared to run until they are ended.
 Ask forever() {
   return {.name = AskName("task"),
           .shape = *parse_shape("cpus:1;mem:1GiB"),
@@ -158,7 +159,7 @@ Ask forever() {
           .duration = kDurationMax};
 }
 
-// What is declared to have no end is not waited for first.
+// A claim prefers agents without tasks that are declared to have no end.
 TEST(Claim, IsNotWhereTasksAreDeclaredToHaveNoEnd) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
@@ -176,8 +177,8 @@ TEST(Claim, IsNotWhereTasksAreDeclaredToHaveNoEnd) {
   EXPECT_EQ(s.framework("large").tasks_on("a2"), 1);
 }
 
-// Where all agents run what has no end and leave too little beside it, nothing is kept from others,
-// until one of those tasks ends after all.
+// If all agents run tasks without end that leave too little room, nothing is kept from others until
+// one of those tasks ends after all.
 TEST(Claim, IsNoneWhereWhatHasNoEndLeavesTooLittle) {
   AllocatorScenario s;
   s.agent("a1", "cpus:6;mem:6GiB");
@@ -201,7 +202,7 @@ TEST(Claim, IsNoneWhereWhatHasNoEndLeavesTooLittle) {
   EXPECT_EQ(s.framework("large").tasks(), 1);
 }
 
-// What it may not borrow any more it does not keep from others either (seed 7603 of the simulator).
+// An ask that may no longer borrow keeps nothing from others (seed 7603 of the simulator).
 TEST(Claim, EndsWhenItsAskMayNotHaveSoMuchAnyMore) {
   AllocatorScenario s;
   s.weight("large", 9'000);
@@ -276,7 +277,7 @@ TEST(Claim, ServesALargeAskAmongTheFrameworksOwnSmallOnes) {
   EXPECT_LE(second, 34);
 }
 
-// A large ask beyond its role's fair share waits: claims are for who is first by share.
+// A large ask beyond its role's fair share waits: claims are for the leaf that is first by share.
 TEST(Claim, IsNotForWhoHasMoreThanOthersThatWait) {
   AllocatorScenario s;
   s.agent("a1", "cpus:8;mem:8GiB");
@@ -298,8 +299,8 @@ Ask gang_of(int64_t gang, const std::string& shape, int64_t count) {
       .name = AskName("task"), .shape = parse_shape(shape).value(), .count = count, .gang = gang};
 }
 
-// One of the small tasks ends each second, in turn over the agents, and is followed by another.
-// Seconds until all these have a task, at most `most`.
+// One of the small tasks ends each second, in turn over the agents, and is replaced. Returns the
+// seconds until each of these frameworks has a task, at most `most`.
 int64_t seconds_until_all_run(AllocatorScenario& s, const std::vector<std::string>& frameworks,
                               int64_t most) {
   const auto all_run = [&] {
@@ -333,7 +334,7 @@ TEST(Claim, OfAGangIsOfAsManyAgentsAsItNeeds) {
   EXPECT_EQ(s.framework("gang").tasks(), 3);
 }
 
-// The rule that fails: whoever waits for all to be free at once waits for ever.
+// The naive rule fails: an ask that waits until all agents are free at once waits forever.
 TEST(Claim, IsWhatServesAGang) {
   AllocatorScenario s(AllocatorOptions{.naive = {.no_gate = true, .no_claims = true}});
   crowd_of_agents(s, 4);
@@ -342,7 +343,7 @@ TEST(Claim, IsWhatServesAGang) {
   EXPECT_EQ(seconds_until_all_run(s, {"gang"}, 1'000), 1'000);
 }
 
-// Each of two gangs could hold half of what it needs, for ever. One has all it needs first.
+// Each of two gangs could hold half of its need forever. Here one gets its whole need first.
 TEST(Claim, TwoGangsThatEachCouldHoldHalfAreBothServed) {
   AllocatorScenario s;
   crowd_of_agents(s, 4);
@@ -376,7 +377,7 @@ TEST(Claim, OfAGangExchangesTheAgentWhereNothingEnds) {
   crowd_of_agents(s, 2);
   s.framework("gang").asks(gang_of(2, "cpus:2;mem:2GiB", 2));
   s.decide();
-  // At worst a review for each agent that was chosen badly.
+  // At worst one review for each badly chosen agent.
   EXPECT_LE(seconds_until_all_run(s, {"gang"}, 1'000), 3 * 30 + 8);
   EXPECT_EQ(s.framework("gang").tasks_on("stuck"), 0);
 }
@@ -407,7 +408,7 @@ TEST(Lent, WhatIsSetAsideServesThoseWhoMayBeRevokedUntilItIsEnough) {
   ASSERT_EQ(s.framework("spare").tasks(), 2);
   EXPECT_TRUE(s.revokes().empty()) << "ending them would not do yet";
 
-  // Now three would be free with what is lent, and no more is lent.
+  // Three CPUs would be free now with the lent part, and no more is lent.
   s.framework("small").ends(1);
   s.decide();
   ASSERT_EQ(s.revokes().size(), 2u);
@@ -458,7 +459,7 @@ TEST(Lent, DoesNotDelayTheClaimByMoreThanTheGrace) {
   EXPECT_LE(second, 4 + 11);
 }
 
-// Lent tasks that come and go do not make it look as if things became free there.
+// Lent tasks that come and go do not count as a sign that resources become free there.
 TEST(Lent, DoesNotKeepAClaimWhereNothingElseEnds) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");

@@ -1,4 +1,5 @@
-// What a declined, expired or suppressed framework is not offered, and until when.
+// Offers that a framework does not get after a decline, an expiry or suppress, and the end of each
+// filter.
 
 #include <gtest/gtest.h>
 
@@ -103,7 +104,8 @@ TEST(Decline, FilterForTooLittleEndsWhenTheRoleUsesLessOfItsLimit) {
   EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:4096"});
 }
 
-// Found by the simulator (seed 982972): what is held for another's guarantee made the piece small.
+// Found by the simulator (seed 982972): resources held for another role's guarantee made the piece
+// small.
 TEST(Decline, FilterForTooLittleEndsWhenAnotherGuaranteeShrinks) {
   AllocatorScenario s({.reclaim = ReclaimMode::kOff});
   s.guarantee("other", "cpus:2");
@@ -138,7 +140,7 @@ TEST(Decline, ForTooLittleOfAKindLastsUntilTheAgentHasMoreOfIt) {
   EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:3072"});
 }
 
-// The answer was on its way while more became free: it says nothing about that.
+// Resources freed while the decline is in flight are not covered by it.
 TEST(Decline, ForTooLittleIsAboutWhatWasFreeWhenTheOfferWasMade) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
@@ -238,7 +240,7 @@ TEST(Lease, EndsAndTheResourcesGoToOthers) {
   EXPECT_EQ(s.allocator().find_offer(offer, FrameworkId("x")), nullptr);
 }
 
-// A scheduler that is dead but connected gets the agent again only after others had their chance.
+// A dead but connected scheduler gets the agent again only after others had a turn.
 TEST(Lease, ThatEndedFiltersLikeADecline) {
   AllocatorScenario s;
   s.agent("a1", "cpus:1;mem:1GiB");
@@ -271,7 +273,7 @@ TEST(Offers, UsedInPartReturnTheRest) {
   s.decide();
   const Grant grant = s.framework("x").outstanding().at(0);
 
-  // Two of the four tasks are launched; the others are wanted still, and offered again.
+  // Two of the four tasks are launched; the other two are still wanted and are offered again.
   uint64_t number = 0;
   s.allocator().settle({grant.offer.id},
                        tasks_of(grant, {.amounts = parse_shape("cpus:2;mem:2GiB").value()},
@@ -308,7 +310,7 @@ TEST(Pause, OfAnAskIsAsIfItWantedNothing) {
   s.framework("f").pauses_ask("bad", false);
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:4"});
-  // One that is declared otherwise is another.
+  // A changed declaration is a new ask.
   s.framework("f").declines("a1", Duration());
   s.framework("f").pauses_ask("bad");
   s.framework("f").asks("cpus:2", 1, "bad");

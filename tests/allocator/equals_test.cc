@@ -1,5 +1,5 @@
-// Who comes first among equals: whoever was served, or came, longest ago. So nobody waits for ever
-// where there is less than a task for each, whatever the names.
+// Among equals the one that was served, or joined, longest ago comes first. So no framework waits
+// forever if there is less than one task for each, regardless of names.
 
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 namespace proffer::equals_test {
 namespace {
 
-// Who ran, one after the other, on a cluster with room for one task that ends each second.
+// The frameworks that ran, in order, on a cluster with room for one task that ends each second.
 std::vector<std::string> turns(AllocatorScenario& s, const std::vector<std::string>& frameworks,
                                size_t count) {
   std::vector<std::string> order;
@@ -40,7 +40,7 @@ TEST(Equals, TakeTurnsWhereThereIsNoTaskForEach) {
   EXPECT_EQ(turns(s, {"a", "b", "c"}, 7), (Names{"a", "b", "c", "a", "b", "c", "a"}));
 }
 
-// Roles first, then those in them.
+// Roles take turns first, then the frameworks in them.
 TEST(Equals, TakeTurnsAtEachLevel) {
   AllocatorScenario s;
   s.agent("a1", "cpus:1;mem:1GiB");
@@ -77,8 +77,8 @@ TEST(Equals, WhoComesLaterComesAfterThoseWhoWait) {
   EXPECT_EQ(turns(s, {"a", "m", "z"}, 4), (Names{"z", "m", "a", "z"}));
 }
 
-// Names decide only between those who came between the same two gifts: what happens at one instant
-// has no order.
+// Names decide only between frameworks that joined between the same two grants: events of one
+// instant have no order.
 TEST(Equals, OfOneInstantComeByNameWhateverTheOrderInWhichTheyAreTold) {
   for (const Names& told : {Names{"a", "b"}, Names{"b", "a"}}) {
     AllocatorScenario s;
@@ -99,14 +99,14 @@ TEST(Equals, WhoDeclinesHasHadItsTurn) {
   EXPECT_EQ(s.framework("b").offers(), Offers{"a1 cpus:1;mem:1024"});
 }
 
-// As many tasks at once as it would have got one by one.
+// The same number of tasks at once as one by one.
 TEST(Equals, AreGivenTheSameInOneStepAsInMany) {
   AllocatorScenario s;
   s.agent("a1", "cpus:9;mem:9GiB");
   s.framework("a").asks("cpus:1;mem:1GiB", 100);
   s.framework("b").asks("cpus:2;mem:2GiB", 100);
   s.run_until_nothing_fits();
-  // Whoever is first, they are at most one task of the other apart.
+  // Regardless of the first turn, they differ by at most one task.
   EXPECT_EQ(s.framework("a").tasks() + 2 * s.framework("b").tasks(), 9);
   EXPECT_LE(std::abs(s.framework("a").tasks() - 2 * s.framework("b").tasks()), 2);
 }

@@ -1,4 +1,4 @@
-// Why a role has no more, and whether a task would have to end: stories.
+// Explanations of roles, and of tasks that would be preempted: examples.
 
 #include <gmock/gmock.h>
 
@@ -93,7 +93,7 @@ TEST(ExplainRole, SaysWhoHasBorrowedAndWhatComesBackByWhen) {
   s.decide();
   const Time young = s.now();
 
-  // They are too young to be told to end.
+  // The tasks are too young to be preempted.
   RoleExplanation eng = role(s, "eng");
   ASSERT_EQ(eng.held.size(), 1u);
   EXPECT_EQ(eng.held[0].why, RoleHindrance::kLent);
@@ -128,7 +128,7 @@ TEST(ExplainRole, SpeaksOfBorrowersOnlyWhereThereAreSome) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
   s.agent("a2", "cpus:1;mem:4GiB", "", {{"eng", "cpus:3"}});
-  // Two fit nowhere beside the reservation; nobody has more than his part.
+  // Two tasks fit nowhere beside the reservation; no role exceeds its entitlement.
   s.framework("web").in_role("ops").asks("cpus:3", 2);
   s.run_until_nothing_fits();
   ASSERT_EQ(s.framework("web").tasks(), 1);
@@ -152,7 +152,7 @@ TEST(ExplainRole, DoesNotBlameBorrowersForWhatNoAgentCouldDo) {
   EXPECT_EQ(ops.held[0].why, RoleHindrance::kTooLittle);
 }
 
-// Who has more than its part waits behind who has less, by the gate.
+// The gate makes an ask above its entitlement wait behind those below theirs.
 TEST(ExplainRole, NamesThoseThatAreOwedATaskAndComeFirst) {
   AllocatorScenario s({.claim_after = hours(24)});
   s.agent("a1", "cpus:12;mem:12GiB");
@@ -166,13 +166,13 @@ TEST(ExplainRole, NamesThoseThatAreOwedATaskAndComeFirst) {
   EXPECT_EQ(
       to_text(lab.held[0]),
       "resources that become free are held for eng/web/web, which is entitled to 6 cpus and has 0");
-  // A place that becomes free is kept for it, until there is a second.
+  // A freed place is kept for it, until there is a second.
   s.framework("batch").ends(1);
   s.advance(seconds(1));
   EXPECT_EQ(role(s, "eng").held.at(0).why, RoleHindrance::kSetAside);
 }
 
-// Whom explain_task() says to be the victims is whom the next decision tells.
+// The next decision revokes the victims that explain_task() names.
 TEST(ExplainTask, NamesThoseWhoAreToldNext) {
   AllocatorScenario s;
   s.agent("a1", "cpus:6;mem:6GiB");

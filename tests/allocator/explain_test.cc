@@ -1,5 +1,5 @@
-// Why a framework has no offer: stories, and a comparison with what one counts by looking at each
-// agent.
+// Explanations of frameworks without an offer: examples, and a comparison with a count over all
+// agents.
 
 #include <algorithm>
 #include <set>
@@ -126,7 +126,7 @@ TEST(Explain, ConstraintsThatOnlySomeAgentsMeetAreNotMetTogether) {
   EXPECT_EQ(to_text(found.hindered[1]), "not 'zone == z2': there is z1");
 }
 
-// Each agent has all that a task takes; it is the gang that is too large.
+// Each agent fits a task; the gang is too large.
 TEST(Explain, GangThatIsTooLargeIsToldHowManyCanStartTogether) {
   struct Row {
     int64_t gang;
@@ -157,7 +157,8 @@ TEST(Explain, GangThatIsTooLargeIsToldHowManyCanStartTogether) {
   }
 }
 
-// Of a gang that waits: how many could start now, by its maximum per rack too.
+// For a waiting gang: the number of tasks that could start now, limited also by its maximum per
+// rack.
 TEST(Explain, GangIsToldHowManyOfItsTasksCouldStartNow) {
   AllocatorScenario s;
   for (const char* name : {"a1", "a2", "a3"}) s.agent(name, "cpus:4;mem:8GiB", "rack:r1");
@@ -176,7 +177,7 @@ TEST(Explain, GangIsToldHowManyOfItsTasksCouldStartNow) {
             "has room for a task, but 4 tasks must start together, and at most 2 fit now");
 }
 
-// A part of a device is one device's, and whole ones are whole.
+// A part of a GPU is on one device, and whole GPUs are whole devices.
 TEST(Explain, GpusThatAreFreeAreCountedByDevice) {
   AllocatorScenario s;
   s.agent("a1", "cpus:8;mem:8GiB;gpus:2");
@@ -254,7 +255,7 @@ TEST(Explain, PlacesTheFrameworkAmongThoseWithDemand) {
   EXPECT_EQ(large.dominant_kind, ResourceKind::kCpus);
   EXPECT_EQ(explain(s, "small").place, 1);
   EXPECT_EQ(reasons(large.asks.at(0)), Texts{"1 used cpus"});
-  // Who holds what it waits for, the largest first.
+  // The holders of the resources that it waits for, the largest first.
   const std::vector<Holder>& holders = large.asks[0].hindered[0].holders;
   ASSERT_EQ(holders.size(), 3u);
   EXPECT_EQ(holders[0].framework.str(), "large");
@@ -279,7 +280,8 @@ TEST(Explain, WhatIsSetAsideForAnotherIsToldSo) {
   EXPECT_EQ(to_text(ask.hindered[0]), "claimed for big, which has waited longer");
 }
 
-// A task of two kinds that is owed one has a claim on what is free: it is held, not too little.
+// An ask of two kinds that is owed a task has a claim on free resources: they count as held, not as
+// too little.
 TEST(Explain, WhatIsHeldForAnAskThatIsOwedATaskIsToldSo) {
   AllocatorScenario s({.claim_after = hours(24)});
   s.agent("a1", "cpus:12;mem:12GiB");
@@ -295,7 +297,7 @@ TEST(Explain, WhatIsHeldForAnAskThatIsOwedATaskIsToldSo) {
   const AskExplanation ask = explain(s, "cpus").asks.at(0);
   ASSERT_EQ(reasons(ask), Texts{"1 owed cpus"});
   EXPECT_EQ(to_text(ask.hindered[0]), "held for two/x/both, which is entitled to 6 cpus and has 0");
-  // Where nothing is free it comes first when something is.
+  // Where nothing is free it comes first for freed resources.
   const AskExplanation mem = explain(s, "mem").asks.at(0);
   EXPECT_EQ(reasons(mem), Texts{"1 used mem"});
   EXPECT_EQ(owed_text(mem.first), "two/x/both, which is entitled to 6144 mem and has 0");
@@ -335,8 +337,8 @@ TEST(Explain, ManyAsksAreCutAndCounted) {
 
 // --- by looking ----------------------------------------------------------------------------------
 
-// What the test knows of an agent, from what it told the allocator and what its tasks and offers
-// are; none of the allocator's books.
+// The test's own record of an agent, from its declarations, tasks and offers; independent of the
+// allocator's books.
 struct Seen {
   Resources total = {};
   Attributes attributes = {};
@@ -345,7 +347,7 @@ struct Seen {
   Resources offered = {};
 };
 
-// The first reason, by the words of Hindrance, for one task of the ask.
+// The first reason, as a value of Hindrance, for one task of the ask.
 std::string look(const Ask& ask, const AgentId& id, const Seen& agent, bool is_declined) {
   if (!agent.active) return "not_connected";
   if (!ConstraintMatcher::compile(ask.constraints)->matches(id, agent.attributes)) {
@@ -364,7 +366,7 @@ TEST(Explain, CountsAsOneDoesByLookingAtEachAgent) {
   int compared = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     Prng random(seed);
-    AllocatorScenario s({.claim_after = hours(1)});  // claims have a story of their own
+    AllocatorScenario s({.claim_after = hours(1)});  // no claims: they have their own tests
     std::map<AgentId, Seen> seen;
     const int64_t agents = random.between(1, 6);
     for (int64_t i = 0; i < agents; ++i) {
@@ -382,7 +384,7 @@ TEST(Explain, CountsAsOneDoesByLookingAtEachAgent) {
                   random.chance(1, 5) ? ";gpus:1" : "");
     };
     const auto constraint = [&] { return std::string(random.chance(1, 3) ? "disk == ssd" : ""); };
-    // Some launch, some only hold offers.
+    // Some frameworks launch, some only hold offers.
     const int64_t frameworks = random.between(1, 4);
     for (int64_t i = 0; i < frameworks; ++i) {
       auto other = s.framework(text("other", i));
@@ -429,7 +431,7 @@ TEST(Explain, CountsAsOneDoesByLookingAtEachAgent) {
                         ConstraintMatcher::compile(ask.constraints)->matches(id, agent.attributes);
     }
     const FrameworkExplanation found = explain(s, "f");
-    if (found.asks.empty()) continue;  // All of it is offered.
+    if (found.asks.empty()) continue;  // All tasks of the ask are offered.
     ++compared;
     std::map<std::string, int64_t> told;
     if (found.asks[0].usable > 0) told["none"] = found.asks[0].usable;
@@ -438,26 +440,26 @@ TEST(Explain, CountsAsOneDoesByLookingAtEachAgent) {
     }
     EXPECT_EQ(told, looked) << "seed " << seed;
     EXPECT_EQ(found.asks[0].could_ever_fit, could_ever_fit) << "seed " << seed;
-    // After a decision nothing is left that could be offered.
+    // After a decision no offer is possible.
     EXPECT_EQ(found.asks[0].usable, 0) << "seed " << seed;
     EXPECT_EQ(found.agents, agents);
   }
   EXPECT_GE(compared, 100);
 }
 
-// The same of what asks want beyond fitting, and of reservations.
+// The same for conditions besides the fit, and for reservations.
 TEST(Explain, CountsLimitsReservationsWaitsAndGangsAsOneDoesByLooking) {
   std::map<std::string, int> seen_reasons;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     Prng random(seed);
     AllocatorScenario s({.claim_after = hours(1)});
     struct Machine {
-      Resources total = {};     // that anybody may use
+      Resources total = {};     // usable by all roles
       Resources reserved = {};  // for eng
       std::string rack = {};
-      Resources used = {};     // of what anybody may use
+      Resources used = {};     // used of `total`
       Resources offered = {};  // likewise
-      int64_t tasks = 0;       // of the ask, and offered
+      int64_t tasks = 0;       // tasks of the ask, running and offered
     };
     std::map<AgentId, Machine> machines;
     const int64_t agents = random.between(1, 6);
@@ -526,7 +528,7 @@ TEST(Explain, CountsLimitsReservationsWaitsAndGangsAsOneDoesByLooking) {
         }
         rest -= machine.offered;
         if (!fits(ask.shape, rest)) return "offered";
-        // Otherwise it would have been given, had there been enough for its gang.
+        // Otherwise the decision would have granted it, if there was enough for its gang.
         return ask.gang > 1 ? "gang" : "none";
       };
       ++looked[look_there()];

@@ -1,4 +1,4 @@
-// Who gets how much: worked examples of dominant resource fairness.
+// Worked examples of dominant resource fairness.
 
 #include <functional>
 
@@ -38,7 +38,7 @@ TEST(Drf, ExampleOfThePaperWithTheOtherFirst) {
   EXPECT_EQ(s.framework("B").tasks(), 2);
 }
 
-// Whoever came first holds everything it could get; as its tasks end, the other takes its part.
+// The first framework holds everything; as its tasks end, the other gets its share.
 TEST(Drf, ExampleOfThePaperIsReachedFromEitherMonopoly) {
   for (const std::string first : {"A", "B"}) {
     const std::string second = first == "A" ? "B" : "A";
@@ -61,7 +61,7 @@ TEST(Drf, ExampleOfThePaperIsReachedFromEitherMonopoly) {
   }
 }
 
-// With three times A's weight, B may hold three times A's share: section 4.3.
+// B, with three times A's weight, may hold three times A's share: section 4.3.
 TEST(Drf, ExampleOfThePaperWeighted) {
   AllocatorScenario s;
   s.agent("a1", "cpus:9;mem:18GiB");
@@ -76,7 +76,7 @@ TEST(Drf, ExampleOfThePaperWeighted) {
   EXPECT_EQ(s.framework("B").tasks(), 2);
   EXPECT_EQ(s.framework("A").tasks(), 3);
 
-  // With CPUs for one more task, it is B's, whose weighted share is the lower one.
+  // CPUs for one more task go to B, whose weighted share is the smaller one.
   s.framework("A").ends(1);
   s.agent("a1", "cpus:11;mem:18GiB");
   s.run_until_nothing_fits();
@@ -127,7 +127,7 @@ TEST(Drf, AChangedWeightCountsForWhatIsFreedNext) {
   EXPECT_EQ(s.framework("y").tasks(), 4);
 }
 
-// Two frameworks of one role share what one framework of another role has alone.
+// Two frameworks of one role share as much as one framework of another role has alone.
 TEST(Drf, IsBetweenRolesFirstAndThenWithinThem) {
   AllocatorScenario s;
   s.agent("a1", "cpus:12;mem:12GiB");
@@ -230,7 +230,7 @@ TEST(Asks, DeclaringReplacesTheCountButNotWhatIsOffered) {
   s.framework("x").asks("cpus:1;mem:1GiB", 6);
   s.decide();
 
-  // Four are in the first offer still.
+  // Four CPUs are still in the first offer.
   EXPECT_EQ(s.framework("x").offers(), (Offers{"a1 cpus:2;mem:2048", "a1 cpus:4;mem:4096"}));
   EXPECT_EQ(s.framework("x").ask().offered, 6);
 }

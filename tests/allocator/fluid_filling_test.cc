@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kEndless = 1'000'000;
 
-// A tree told from the top; amounts in whole units.
+// Builds a tree from the top; amounts in whole units.
 class Tree {
  public:
   Tree(int64_t cpus, int64_t mem, int64_t gpus = 0) : total_(of(cpus, mem, gpus)) {
@@ -62,7 +62,7 @@ double cpus(const FluidShares& shares, int32_t node) {
 
 constexpr double kNear = 0.02;
 
-// Section 4.1 of the DRF paper.
+// The example of section 4.1 of the DRF paper.
 TEST(FluidFilling, ExampleOfThePaper) {
   Tree tree(9, 18);
   const int32_t a = tree.leaf(0, {Tree::ask(1, 4)});
@@ -81,7 +81,7 @@ TEST(FluidFilling, WeightsCountAmongSiblings) {
   EXPECT_NEAR(tasks(shares, light), 10, kNear);
 }
 
-// The CPUs are split in three; n2's GPU tasks take GPUs that nobody else can use.
+// The CPUs are split in three; n2's GPU tasks use GPUs that no other ask can use.
 TEST(FluidFilling, AskThatTakesNothingExhaustedGoesOn) {
   Tree tree(100, 0, 100);
   const int32_t n1 = tree.leaf(tree.role(0), {Tree::ask(1, 0, 1)});
@@ -139,7 +139,7 @@ TEST(FluidFilling, GuaranteeComesFirst) {
   EXPECT_NEAR(tasks(shares, b), 2, kNear);
 }
 
-// A guarantee of a fifth of the memory says nothing of CPUs.
+// A guarantee of a fifth of the memory does not bound the CPUs.
 TEST(FluidFilling, KindThatAGuaranteeDoesNotNameIsSharedFairly) {
   Tree tree(20, 100);
   Quota mem;
@@ -181,8 +181,8 @@ TEST(FluidFilling, AskLargerThanTheClusterGetsNothing) {
   EXPECT_NEAR(tasks(shares, other), 8, kNear);
 }
 
-// Parts of siblings are within their parent's, and what an ask lacks some kind lacks: of the
-// cluster, or below a limit on its way.
+// Siblings together have at most their parent's amounts, and an ask with less than its demand meets
+// an exhausted kind: of the cluster, or of a limit above it.
 TEST(FluidFilling, FillsWhatThereIsAndNoMore) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);

@@ -16,7 +16,7 @@ using fair::Agent;
 
 const ResourceVector kTotal = ResourceVector::of(1'000'000, 4'000'000);
 
-// What the index says against a look at every agent, while they change.
+// Compares the index with a scan of all agents, during random changes.
 TEST(FreeAgents, AreVisitedByBestFitWithoutThoseThatHaveTooLittleOfAKind) {
   Prng prng(7);
   fair::FreeAgents free;
@@ -30,7 +30,7 @@ TEST(FreeAgents, AreVisitedByBestFitWithoutThoseThatHaveTooLittleOfAKind) {
   uint64_t stamp_before = 0;
   for (int step = 0; step < 3'000; ++step) {
     Agent& agent = *agents[prng.below(agents.size())];
-    // Few amounts, so that many are equal; often nothing at all is free.
+    // Few distinct amounts, so that many are equal; often nothing is free.
     const auto used = ResourceVector::of(4'000 * prng.between(0, 4), 16'000 * prng.between(0, 4));
     agent.allocated = {};
     agent.allocated.add({.amounts = used});

@@ -1,4 +1,4 @@
-// Gangs: all of one at a time or none, over several agents.
+// Gangs: all tasks at once or none, over several agents.
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(Gang, DecliningOneOfItsOffersTakesTheOthersBack) {
   s.decide();
   ASSERT_EQ(s.rescinds().size(), 1u);
   EXPECT_EQ(s.rescinds()[0].reason, RescindReason::kGangBroken);
-  // The two others do.
+  // The two other agents fit the gang.
   EXPECT_EQ(s.framework("f").offers().size(), 2u);
   for (const std::string& offer : s.framework("f").offers()) {
     EXPECT_NE(offer.substr(0, 2), declined);

@@ -1,5 +1,4 @@
-// The entitlement gate: what is owed comes first while tasks come and go
-// (allocator/waiting/gate.h).
+// The entitlement gate: owed tasks come first while tasks come and go (allocator/waiting/gate.h).
 
 #include <gtest/gtest.h>
 
@@ -8,7 +7,7 @@
 namespace proffer {
 namespace {
 
-// The example of the DRF paper comes out.
+// The gate reproduces the example of the DRF paper.
 TEST(Gate, ExampleOfThePaper) {
   AllocatorScenario s;
   s.agent("a1", "cpus:9;mem:18GiB");
@@ -121,9 +120,9 @@ TEST(Gate, ManyFrameworksInARoleHaveOneShare) {
   EXPECT_EQ(s.framework("s").tasks(), 4);
 }
 
-// Two agents with much of one kind each have room for fewer tasks than one pool of both, so both
-// frameworks are below what they are entitled to for ever. The second comes when the places are
-// taken, and gets its turn all the same: a place does not go back to its ask for ever.
+// Two agents, each with much of one kind, have room for fewer tasks than one pool of both, so both
+// frameworks stay below their entitlements. The second arrives when all places are taken, and still
+// gets its turn: a place does not return to the same ask forever.
 TEST(Gate, PlaceChangesHandsWhereAllAreBelowTheirPart) {
   AllocatorScenario s;
   s.agent("memory", "cpus:2;mem:8GiB");
@@ -149,8 +148,8 @@ TEST(Gate, PlaceChangesHandsWhereAllAreBelowTheirPart) {
   EXPECT_GT(seconds_run["second"], 300);
 }
 
-// A service runs on the only agent, and an ask that is owed a task waits for all of it. What is
-// kept for it is given up in time, though nothing happens; if the service is declared to have no
+// A service runs on the only agent, and an ask that is owed a task waits for the whole agent. The
+// kept resources are given up in time without further events; if the service is declared to have no
 // end, nothing is kept.
 TEST(Gate, ClaimWhereAServiceRunsIsGivenUpInAQuietCluster) {
   for (const Duration declared : {Duration(), kDurationMax}) {

@@ -1,6 +1,6 @@
-// Cases in which other schedulers are known to starve, deadlock or flap, each played against the
-// allocator with the audit of tests/support/replay; and the rules that look right, each in a
-// scenario in which it fails and ours does not.
+// Cases in which other schedulers are known to starve, deadlock or flap, each run against the
+// allocator with the audit of tests/support/replay; and plausible but wrong rules, each in a
+// scenario in which it fails and the real rule does not.
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ int64_t cpus(const ResourceVector& amounts) { return amounts[ResourceKind::kCpus
 
 // --- frameworks that misbehave ------------------------------------------------------------------
 
-// Its share stays the least, so it is asked first for ever: each agent comes to it once in five
+// Its share stays the least, so it is always offered first: each agent goes to it once in five
 // seconds, and the others lose no more than that.
 TEST(HardCases, AFrameworkThatDeclinesEverythingDelaysNobody) {
   for (const bool asks : {false, true}) {
@@ -41,8 +41,8 @@ TEST(HardCases, AFrameworkThatDeclinesEverythingDelaysNobody) {
   }
 }
 
-// What it holds counts in its share, so it loses its turn, and what it holds comes back when the
-// lease ends.
+// Held offers count in its share, so it loses its turn, and the resources return when the lease
+// ends.
 TEST(HardCases, AFrameworkThatHoldsOffersForEverKeepsNoMoreThanItsShare) {
   for (const bool asks : {false, true}) {
     Story s;
@@ -63,8 +63,8 @@ TEST(HardCases, AFrameworkThatHoldsOffersForEverKeepsNoMoreThanItsShare) {
 
 // --- many ---------------------------------------------------------------------------------------
 
-// Forty ports for 1,500 who want one each for a second: all have had theirs after 38 seconds and a
-// little.
+// Forty ports for 1,500 frameworks that each want one for a second: all have had theirs after
+// slightly more than 38 seconds.
 TEST(HardCases, FifteenHundredFrameworksTakeTurnsWithFewPorts) {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("a", i), "cpus:64;mem:64GiB;ports:[31000-31009]");
@@ -72,7 +72,7 @@ TEST(HardCases, FifteenHundredFrameworksTakeTurnsWithFewPorts) {
     s.framework(text("f", i), text("r", i % 30)).tasks("t", "cpus:0.1;mem:64", 1, seconds(1));
     s.ask().ports = 1;
   }
-  // The audit looks at everything after every step.
+  // The audit checks the whole state after every step.
   Replay run = s.play({.audit = false});
   run.run_until(seconds(39));
   int64_t finished = 0;
@@ -80,7 +80,7 @@ TEST(HardCases, FifteenHundredFrameworksTakeTurnsWithFewPorts) {
   EXPECT_EQ(finished, 1'500);
 }
 
-// Those before it in the order want nothing: it has all in one decision.
+// The frameworks before it in the order want nothing: it gets everything in one decision.
 TEST(HardCases, OneHungryFrameworkIsNotDelayedByHundredsOfIdleOnes) {
   Story s;
   for (int i = 0; i < 20; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB");
@@ -98,7 +98,8 @@ TEST(HardCases, OneHungryFrameworkIsNotDelayedByHundredsOfIdleOnes) {
   EXPECT_EQ(run.group("hungry", "more").running, 1) << "with a share of almost all";
 }
 
-// Most of them have nothing at any time. If that made their role count nothing, it would have all.
+// Most of them have nothing at any time. If their role then counted as zero, it would get
+// everything.
 TEST(HardCases, ARoleOfManyFrameworksTakesNoMoreThanItsShare) {
   Story s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -130,7 +131,7 @@ TEST(HardCases, WhatAnAbsentRoleIsGuaranteedIsLentAndComesBack) {
   Replay run = absent_owner("guarantee").play();
   run.run_until(seconds(110));
   EXPECT_EQ(run.running("guest"), 16);
-  // One round of notices, or two, if the cap cuts it.
+  // One round of notices, or two if the cap limits the first.
   run.run_until(minutes(2) + kRevokeGrace + seconds(1));
   EXPECT_EQ(run.running("host"), 8);
   EXPECT_EQ(run.running("guest"), 8);
@@ -150,7 +151,8 @@ TEST(HardCases, WithoutReclaimWhatAnAbsentRoleIsGuaranteedIsHeld) {
   expect_lawful(run);
 }
 
-// Six CPUs on one agent: no victim on the small agents helps, and the large one is the owner's own.
+// The claimant needs six CPUs on one agent: victims on the small agents do not help, and the task
+// on the large one is the owner's own.
 TEST(HardCases, NobodyIsRevokedIfTheClaimantWouldNotFitThen) {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("small-", i), "cpus:4;mem:4GiB", "size:small");
@@ -168,7 +170,7 @@ TEST(HardCases, NobodyIsRevokedIfTheClaimantWouldNotFitThen) {
   expect_lawful(run);
 }
 
-// Once the gang has waited long enough all agents are set aside for it, and no task ever ends.
+// After a long wait of the gang all agents are set aside for it, and no task ever ends.
 TEST(HardCases, AGangThatWaitsForEverDoesNotKeepAGuaranteeFromBeingMet) {
   Story s;
   for (int i = 0; i < 3; ++i) s.agent(text("a", i), "cpus:1;mem:1GiB");
@@ -200,7 +202,8 @@ TEST(HardCases, ARoleWhoseGuaranteeExceedsTheClusterGetsAllThereIs) {
   expect_lawful(run);
 }
 
-// It keeps what it runs, gets nothing until it is below, and then no more than the limit.
+// The role keeps its tasks, gets nothing until its use is below the limit, and then no more than
+// the limit.
 TEST(HardCases, ALimitBelowUseTakesNothingBackAndGivesNothingMore) {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB");
@@ -223,8 +226,8 @@ TEST(HardCases, ALimitBelowUseTakesNothingBackAndGivesNothingMore) {
 
 // --- gangs and agents ---------------------------------------------------------------------------
 
-// Six CPUs are free at first, and each wants four at once: if each held three, both would wait for
-// ever. One after the other they run, although singles would take everything that comes free.
+// Six CPUs are free at first, and each gang wants four at once: if each held three, both would wait
+// forever. They run one after the other, although single tasks would take each freed CPU.
 TEST(HardCases, TwoGangsThatEachCouldHoldHalfRunOneAfterTheOther) {
   Story s;
   for (int i = 0; i < 3; ++i) s.agent(text("a", i), "cpus:2;mem:2GiB");
@@ -241,7 +244,8 @@ TEST(HardCases, TwoGangsThatEachCouldHoldHalfRunOneAfterTheOther) {
   expect_lawful(run);
 }
 
-// Each time it is away nothing of it is offered, and what it runs is not counted twice after.
+// While the agent is disconnected it is not offered, and its tasks are not counted twice
+// afterwards.
 TEST(HardCases, AgentsThatFlapRunWhatTheyRunAndNoMore) {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB");
@@ -290,7 +294,7 @@ TEST(NaiveRules, SharesAloneStarveAChildWithAComplementaryDominantResource) {
   expect_lawful(run);
 }
 
-// A task of the whole agent, and small ones that take each CPU as soon as it is free.
+// A task that needs the whole agent, and small ones that take each freed CPU.
 Story large_among_small() {
   Story s;
   s.agent("a1", "cpus:4;mem:4GiB");
@@ -313,8 +317,8 @@ TEST(NaiveRules, WithoutClaimsALargeTaskAmongSmallOnesStarves) {
   expect_lawful(run);
 }
 
-// Two owners whose tasks each need a whole agent, and guests in the way. Eager reclaim ends tasks
-// wherever there are some, also those that started a moment ago, and also if nobody fits then.
+// Two owners whose tasks each need a whole agent, and guests in the way. Eager reclaim ends any
+// tasks, also tasks that have just started, and also if no claimant fits then.
 Story owners_and_guests() {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB", text("rack:r", i % 2));
@@ -323,7 +327,7 @@ Story owners_and_guests() {
   s.framework("resident", "owner").tasks("r", "cpus:1;mem:1GiB", 1, hours(1));
   s.ask().constraints = {parse_constraint("rack == r7").value()};
   s.framework("guest", "guest").tasks("t", "cpus:1;mem:1GiB", 1'000, minutes(3));
-  // It does not run: on the only agent of its rack the resident stays.
+  // The task does not run: the resident stays on the only agent of its rack.
   s.framework("host", "owner", sim::Takes::kAsks, seconds(10))
       .tasks("t", "cpus:4;mem:4GiB", 1, minutes(1));
   s.ask().constraints = {parse_constraint("rack == r7").value()};

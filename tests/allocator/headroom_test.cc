@@ -1,5 +1,4 @@
-// Nobody starves below a limit: large asks whose own role keeps itself near its limit with small
-// tasks.
+// No ask starves below a limit: large asks in a role that small tasks keep near its limit.
 
 #include <gtest/gtest.h>
 
@@ -8,8 +7,8 @@
 namespace proffer::headroom_test {
 namespace {
 
-// One task of each of `churning` ends each second and is followed by another as soon as it may.
-// Seconds until a task of `large` runs, at most `most`.
+// One task of each of `churning` ends each second and is replaced as soon as possible. Returns the
+// seconds until a task of `large` runs, at most `most`.
 int64_t seconds_until_served(AllocatorScenario& s, const std::string& large, int64_t most,
                              const std::vector<std::string>& churning,
                              const std::string& ask = "task") {
@@ -24,7 +23,7 @@ int64_t seconds_until_served(AllocatorScenario& s, const std::string& large, int
   return most;
 }
 
-// Room for all on the agent, for four CPUs below the limit of `eng`.
+// The agent has room for all; the limit of `eng` allows four CPUs.
 void crowd(AllocatorScenario& s, const std::string& role_of_small,
            const std::string& role_of_large) {
   s.agent("a1", "cpus:100;mem:100GiB");
@@ -51,7 +50,7 @@ TEST(Headroom, IsWhatServesIt) {
   EXPECT_EQ(seconds_until_served(s, "large", 1'000, {"small"}), 1'000) << "without it it starves";
 }
 
-// Who is stopped by the limit meanwhile is told for whom the room is kept.
+// An ask that the limit stops meanwhile gets the explanation for which ask the room is kept.
 TEST(Headroom, IsExplained) {
   AllocatorScenario s;
   crowd(s, "eng", "eng");
@@ -126,9 +125,9 @@ TEST(Headroom, IsEverybodysAgainWhenTheAskIsWithdrawnOrTheLimitChanges) {
     if (withdrawn) {
       s.framework("large").asks("cpus:3;mem:3GiB", 0);
     } else {
-      s.limit("eng", "cpus:2.5");  // It can never run now.
+      s.limit("eng", "cpus:2.5");  // The ask can never run now.
       s.limit("eng", "cpus:4");
-      s.framework("large").asks("cpus:5;mem:3GiB", 1);  // Nor this one.
+      s.framework("large").asks("cpus:5;mem:3GiB", 1);  // It can never run either.
     }
     s.run_until_nothing_fits();
     EXPECT_EQ(s.framework("small").tasks("small"), 4);
@@ -147,7 +146,7 @@ TEST(Headroom, ServesTwoLargeOnesAfterEachOther) {
   EXPECT_LE(seconds_until_served(s, "other", 1'000, {"small"}), 4);
 }
 
-// Whose limits are their own do not wait for each other below the limit above, where there is room.
+// Roles with separate limits do not wait for each other below the limit above, if it has room.
 TEST(Headroom, OfTwoRolesIsKeptAtOnceWhereTheRoleAboveHasRoomForBoth) {
   AllocatorScenario s;
   s.agent("a1", "cpus:100;mem:100GiB");
@@ -185,7 +184,7 @@ TEST(Headroom, GivesWayToAGuaranteeOfARoleBelow) {
   EXPECT_EQ(s.framework("ads").tasks(), 1) << "what is promised, and no more";
 }
 
-// Two of the four CPUs are in use for ever, so three will never be free.
+// Two of the four CPUs are always in use, so three are never free.
 TEST(Headroom, IsNotKeptForEverWhereNothingEnds) {
   AllocatorScenario s;
   crowd(s, "eng", "eng");
@@ -206,7 +205,7 @@ TEST(Headroom, IsNotKeptForEverWhereNothingEnds) {
   EXPECT_GE(used, kSeconds * 2 * 6 / 10) << "most of what is left is used most of the time";
 }
 
-// Its patience grows until it is more than the time for which tasks run.
+// The wait for room grows until it exceeds the run time of the tasks.
 TEST(Headroom, ServesAlsoAmongTasksThatRunForLongerThanItIsPatient) {
   AllocatorScenario s;
   crowd(s, "eng", "eng");

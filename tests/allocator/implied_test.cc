@@ -1,4 +1,4 @@
-// What the answers to open offers imply.
+// Asks that answers to open offers imply.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ TEST(ImpliedAsk, OfARefusalForTooLittleKeepsWhatEndsUntilItIsEnough) {
   s.decide();
   ASSERT_TRUE(implied(s, "open"));
 
-  // The freed CPU is kept, and with one more it is twice what was refused.
+  // The freed CPU is kept; with one more it is twice the refused amount.
   EXPECT_EQ(s.framework("small").offers().size() + s.framework("open").offers().size(), 0u);
   EXPECT_EQ(implied(s, "open")->kept.size(), 1u);
   s.framework("small").ends(1);
@@ -71,7 +71,7 @@ TEST(ImpliedAsk, AFrameworkThatTakesNothingCountsInNoEntitlement) {
   s.decide();
   EXPECT_EQ(s.role("small").entitlement[ResourceKind::kCpus], 8000);
 
-  // It counts again from the first task that it launches.
+  // The framework counts again after its first launch.
   s.framework("small").asks("cpus:1;mem:512", 0);
   s.framework("small").ends(6);
   s.advance(kDeclineFilter);

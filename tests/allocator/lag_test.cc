@@ -1,5 +1,5 @@
-// The lag: how far a leaf or an ask is behind its entitlement. allocator/cluster/lag.h is the
-// definition, allocator/rules/lags.h says what it is fed with.
+// The lag: how far a leaf or an ask is behind its entitlement. allocator/cluster/lag.h defines it,
+// allocator/rules/lags.h computes its inputs.
 
 #include "allocator/cluster/lag.h"
 
@@ -52,7 +52,7 @@ TEST(Lag, FallsWithUseBeyondTheEntitlementToZeroAtLeast) {
   lag.note(at(60), {.waits = true, .entitled = 4, .used = 6});
   EXPECT_EQ(lag.at(at(100)), seconds(40));
   EXPECT_EQ(lag.at(at(180)), Duration());
-  // It has no credit afterwards.
+  // The leaf has no credit afterwards.
   EXPECT_EQ(lag.at(at(1'000)), Duration());
   lag.note(at(1'000), {.waits = true, .entitled = 4, .used = 2});
   EXPECT_EQ(lag.at(at(1'010)), seconds(5));
@@ -72,9 +72,9 @@ TEST(Lag, IsZeroAgainWhenTheWaitEnds) {
 
 TEST(Lag, CountsEachEntitlementForItsOwnTime) {
   Lag lag;
-  lag.note(at(0), {.waits = true, .entitled = 10, .used = 4});   // 0.6 a second
-  lag.note(at(10), {.waits = true, .entitled = 5, .used = 4});   // 0.2 a second
-  lag.note(at(30), {.waits = true, .entitled = 40, .used = 4});  // 0.9 a second
+  lag.note(at(0), {.waits = true, .entitled = 10, .used = 4});   // 0.6 s per second
+  lag.note(at(10), {.waits = true, .entitled = 5, .used = 4});   // 0.2 s per second
+  lag.note(at(30), {.waits = true, .entitled = 40, .used = 4});  // 0.9 s per second
   EXPECT_EQ(lag.at(at(40)), seconds(6 + 4 + 9));
 }
 
@@ -152,7 +152,7 @@ TEST_F(Lags, GrowsWhileOthersHoldTheEntitlement) {
   EXPECT_EQ(ask_lag("B"), 600);
   EXPECT_EQ(role_lag("B"), 600);
   EXPECT_EQ(lag("A"), 0);
-  // Half of its ten CPUs.
+  // A ends half of its ten CPUs.
   s.framework("A").ends(5);
   s.run_until_nothing_fits();
   ASSERT_EQ(s.framework("B").tasks(), 5);
@@ -292,7 +292,7 @@ TEST_F(Lags, OpenFrameworkWaitsBeforeItsFirstOffer) {
 }
 
 TEST_F(Lags, MemoryThatIsUsedCountsLikeCpusThatAre) {
-  // A is entitled to the half of both. It uses all memory and few CPUs.
+  // A is entitled to half of both kinds. It uses all memory and few CPUs.
   s.agent("a", "cpus:20;mem:20GiB");
   s.framework("A").asks("cpus:1;mem:10GiB", 2, "wide").asks("cpus:1;mem:1GiB", 0);
   s.run_until_nothing_fits();
@@ -359,7 +359,7 @@ class FromScratch {
     for (int64_t i = random_.between(1, 3); i > 0; --i) happen();
     settle();
   }
-  // Entitlements of this test are rounded down at other places.
+  // The test rounds entitlements down in other places than the allocator.
   static void expect_near(Duration lag, long double sum, const std::string& of) {
     const auto expected = static_cast<double>(sum);
     EXPECT_NEAR(static_cast<double>(lag.nanos()), expected, 1e6 + expected / 1'000) << of;
@@ -425,7 +425,7 @@ class FromScratch {
       }
     }
   }
-  // Time passes, and a step ends with each decision.
+  // Advances time; a step ends with each decision.
   void pass(Duration duration) {
     const Time end = s_.now() + duration;
     while (s_.now() < end) {
@@ -456,7 +456,7 @@ class FromScratch {
     for (auto& [name, sum] : leaves_) add(sum);
     for (auto& [key, sum] : asks_) add(sum);
   }
-  // How all stand now.
+  // Records the state of all asks and leaves.
   void look() {
     std::vector<fair::FluidNode> table = {{}};
     ResourceVector wanted;

@@ -1,8 +1,8 @@
 #pragma once
 
-// A cluster in which frameworks want so many tasks to run, for ever, and time passes: offers are
-// accepted at once, who is told to end does so at its deadline and is wanted again. Each step
-// checks violations() without being asked.
+// A cluster in which frameworks want a number of tasks to run forever, and time passes: offers are
+// accepted at once; a revoked task ends at its deadline and is wanted again. Each step checks
+// violations() automatically.
 //
 //   LendingStory s;
 //   s.agent("a1", "cpus:10;mem:10GiB");
@@ -29,7 +29,7 @@ namespace proffer {
 class LendingStory {
  public:
   struct Options {
-    std::string role = {};  // of the framework; empty: of its name
+    std::string role = {};  // of the framework; empty: its name
     Band band = Band::kBatch;
     int32_t priority = 0;
     int64_t gang = 1;
@@ -73,7 +73,7 @@ class LendingStory {
     check();
   }
 
-  // So many tasks in all from now on. What runs beyond that runs on.
+  // Sets the wanted number of tasks. Running tasks beyond it continue.
   void wants(const std::string& framework, const std::string& shape, int64_t count) {
     wants(framework, shape, count, Options());
   }
@@ -97,7 +97,7 @@ class LendingStory {
     of_ask.wanted = count;
     declare(id);
   }
-  // Its oldest tasks end and are not wanted again.
+  // Ends the framework's oldest tasks; they are not wanted again.
   void finishes(const std::string& framework, int64_t count) {
     OfAsk& of_ask = asks_.at({FrameworkId(framework), AskName("task")});
     while (count-- > 0) end(FrameworkId(framework), of_ask, of_ask.running.begin()->first);
@@ -116,7 +116,7 @@ class LendingStory {
     decline_.insert(FrameworkId(framework));
   }
 
-  // Time passes, from one event to the next.
+  // Advances time, from event to event.
   void lives(Duration duration) {
     const Time until = now_ + duration;
     while (true) {
@@ -142,7 +142,7 @@ class LendingStory {
     }
     return count;
   }
-  // How many notices there were, to tasks of the framework or all.
+  // The number of notices, for tasks of the framework or for all.
   int64_t revokes(const std::string& framework = "") const {
     return std::count_if(revokes_.begin(), revokes_.end(), [&](const Revoke& revoke) {
       return framework.empty() || revoke.framework == FrameworkId(framework);
@@ -150,7 +150,7 @@ class LendingStory {
   }
   const std::vector<Revoke>& notices() const { return revokes_; }
   Time last_revoke() const { return last_revoke_; }
-  // The most notices within any minute.
+  // The maximum number of notices within any minute.
   int64_t revokes_within_a_minute() const {
     size_t most = 0;
     size_t first = 0;
@@ -280,8 +280,8 @@ class LendingStory {
     for (const FrameworkId& id : changed) declare(id);
   }
 
-  // With its gang.
-  // By value: what is named may be the key of what is erased here.
+  // Ends the task with its gang. By value: the argument may be the key of an element that is erased
+  // here.
   void end(const FrameworkId& framework, OfAsk& of_ask, TaskId task) {
     const auto at = of_ask.running.find(task);
     if (at == of_ask.running.end()) return;
@@ -304,7 +304,7 @@ class LendingStory {
   std::set<FrameworkId> frameworks_;
   std::set<FrameworkId> decline_;
   std::map<std::pair<FrameworkId, AskName>, OfAsk> asks_;
-  std::vector<Revoke> told_;  // and not yet ended
+  std::vector<Revoke> told_;  // notices whose tasks have not ended yet
   std::vector<Revoke> revokes_;
   std::vector<Time> revoked_at_;
   Time last_revoke_;

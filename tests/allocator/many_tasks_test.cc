@@ -1,4 +1,5 @@
-// Many tasks are given at once while there is plenty: as fair as one at a time, in fewer offers.
+// Many tasks are given at once while resources are plentiful: as fair as one at a time, in fewer
+// offers.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ void add_agents(AllocatorScenario& s, int64_t count, const std::string& resource
   for (int64_t i = 0; i < count; ++i) s.agent(text("a", 100 + i), resources);
 }
 
-// Their shares tie at every step, so one at a time each offer would be of one task.
+// Their shares tie at every step, so with single turns each offer would hold one task.
 TEST(ManyTasks, OfEachFrameworkComeTogetherOnItsAgents) {
   AllocatorScenario s;
   add_agents(s, 12, "cpus:16;mem:16GiB");
@@ -45,7 +46,7 @@ TEST(ManyTasks, AreSharedAsInTheTreeOfRoles) {
   EXPECT_EQ(s.framework("C").tasks(), 50);
 }
 
-// Its turn comes while the others are given many; they wait for it.
+// Its turn comes while the others get many tasks; they wait for it.
 TEST(ManyTasks, LeaveItsTurnToAFrameworkWithOtherWishes) {
   AllocatorScenario s;
   add_agents(s, 12, "cpus:16;mem:16GiB");

@@ -1,4 +1,4 @@
-// Frameworks that take open offers beside those that ask.
+// Frameworks that take open offers beside frameworks with asks.
 
 #include <gtest/gtest.h>
 
@@ -60,8 +60,8 @@ TEST(OpenOffers, FollowTheWeights) {
   EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:6;mem:6144"});
 }
 
-// A framework whose limit leaves it no CPUs is passed over, and is offered CPUs as soon as it uses
-// less. Memory of an agent whose CPUs are in use is of no use to anybody.
+// A framework whose limit leaves it no CPUs is skipped, and is offered CPUs as soon as it uses
+// less. Memory of an agent without free CPUs is useless to all.
 TEST(OpenOffers, AreMadeAgainWhenALimitAllowsMore) {
   AllocatorScenario s;
   s.limit("open", "cpus:2");
@@ -97,7 +97,7 @@ TEST(OpenOffers, OfOneAgentToOneFrameworkAreOneAtATime) {
   s.decide();
   EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:2048"});
 
-  // When it is answered, what became free meanwhile is offered.
+  // After the answer, resources freed meanwhile are offered.
   s.framework("open").accepts_all();
   s.decide();
   EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:2048"});
@@ -142,8 +142,8 @@ TEST(OpenOffers, LeaveAloneWhatIsClaimed) {
   EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:4;mem:4096"});
 }
 
-// Who holds offers and never answers has them counted, so that what becomes free goes to others;
-// and each lease that it lets expire goes to them too.
+// Offers that a framework never answers count in its share, so freed resources go to others; after
+// each expired lease these resources go to others too.
 TEST(OpenOffers, OfAHoarderCountInItsShareSoThatItLosesItsTurn) {
   AllocatorScenario s;
   for (int i = 1; i <= 4; ++i) s.agent(text("a", i), "cpus:2;mem:2GiB");
@@ -157,7 +157,8 @@ TEST(OpenOffers, OfAHoarderCountInItsShareSoThatItLosesItsTurn) {
   s.decide();
   EXPECT_EQ(s.framework("polite").offers(), Offers{"a5 cpus:2;mem:2048"});
   s.framework("polite").accepts_all();
-  // Its leases end; from then on it is the one with more, and has what polite leaves.
+  // Its leases end; from then on it has the larger share, and gets only the resources that "polite"
+  // leaves.
   s.advance(kOfferTimeout);
   EXPECT_EQ(s.framework("polite").ask().offered, 6);
   s.framework("polite").accepts_all();

@@ -119,7 +119,7 @@ TEST(PlacementPolicies, ChooseTheAgentByTheirFormula) {
   }
 }
 
-// Tasks of 4 CPUs and a GPU were asked for. A task of 2 CPUs leaves 3 on a1, too few for another of
+// Tasks of 4 CPUs and a GPU were requested. A task of 2 CPUs leaves 3 on a1, too few for another of
 // them, and 5 on a2.
 TEST(PlacementPolicies, FgdKeepsRoomForTheTasksThatAreAskedForLately) {
   for (const Placement placement : {Placement::kBestFit, Placement::kFgd}) {
@@ -137,7 +137,7 @@ TEST(PlacementPolicies, FgdKeepsRoomForTheTasksThatAreAskedForLately) {
   }
 }
 
-// Between decisions an agent may be there that the cluster's total does not know yet.
+// Between decisions an agent may have registered that the cluster's total does not include yet.
 TEST(PlacementPolicies, FractionsOfMoreThanThereIsAreAllOfIt) {
   const ResourceVector total = ResourceVector::of(1'000, 0);
   const fair::Fractions fractions(total);
@@ -157,7 +157,7 @@ TEST(Workload, CountsAgeAndOneAskDoesNotPushOutAllOthers) {
   EXPECT_EQ(workload.typical()[0].shape, large);
   EXPECT_EQ(workload.typical()[0].count, fair::Workload::kTasksMax);
   EXPECT_EQ(workload.typical()[1].count, 1'000);
-  // Until it has been halved away.
+  // Until aging has removed it.
   for (int i = 0; i < 60; ++i) workload.note(large, fair::Workload::kTasksMax);
   ASSERT_EQ(workload.typical().size(), 1u);
   EXPECT_LE(workload.typical()[0].count, fair::Workload::kWorkloadMax);
@@ -221,7 +221,7 @@ TEST(PlacementPolicies, AGangFillsTheAgentsInTheirOrder) {
 
 // --- against the formula ------------------------------------------------------------------------
 
-// The tasks that were asked for, by shape.
+// The requested tasks, by shape.
 using Shapes = std::vector<std::pair<ResourceVector, int64_t>>;
 
 double fraction(const ResourceVector& amounts, const ResourceVector& total) {
@@ -233,7 +233,7 @@ double fraction(const ResourceVector& amounts, const ResourceVector& total) {
   return sum;
 }
 
-// The mean over the tasks that were asked for of what such a task cannot use of what is free.
+// The mean, over the requested tasks, of the free amounts that the task cannot use.
 double fragments(const Resources& free, const Shapes& shapes, const ResourceVector& total) {
   double sum = 0;
   int64_t tasks = 0;
@@ -271,7 +271,7 @@ double left_over(const ResourceVector& shape, const ResourceVector& total) {
   return product;
 }
 
-// What an agent is worth to a policy; the least is best.
+// The cost of an agent by a policy; the least is best.
 double cost(Placement placement, const AgentUse& agent, const ResourceVector& shape,
             const Shapes& shapes, const ResourceVector& total) {
   double most_used = 0;
@@ -330,7 +330,7 @@ class World {
     allocator_.add_framework(framework_, RoleName("default"), OfferMode::kAsks);
   }
 
-  // A task comes, and sometimes another ends. The agent that it got must be as good as any.
+  // A task arrives, and sometimes another ends. The chosen agent must be as good as any.
   void step() {
     if (!running_.empty() && random_.chance(1, 3)) {
       const size_t i = random_.below(running_.size());
@@ -362,8 +362,7 @@ class World {
  private:
   static constexpr int64_t kGib = 1'024'000;
 
-  // The shape of the next task. What the policy knows of the shapes is as old as when they were an
-  // eighth fewer.
+  // The shape of the next task. The policy's shapes are updated only after an eighth more tasks.
   ResourceVector ask() {
     auto& [shape, count] = asked_[random_.below(asked_.size())];
     ++count;

@@ -1,4 +1,5 @@
-// Where tasks go: limits by attribute, spread, preferred hosts, expiry, devices, and bad asks.
+// Placement of tasks: limits by attribute, spread, preferred hosts, expiry, devices; and invalid
+// asks.
 
 #include <gmock/gmock.h>
 
@@ -62,7 +63,8 @@ TEST(MaxPer, CountsTasksThatRanBeforeTheAskWasDeclared) {
   EXPECT_EQ(s.framework("f").tasks(), 3);
 }
 
-// Two versions of one app: the old one has its tasks, the new one may not double them on an agent.
+// Two versions of one app: the old one has its tasks, and the new one may not double them on an
+// agent.
 TEST(MaxPer, CountsTheTasksOfAllAsksOfAGroup) {
   AllocatorScenario s;
   s.agent("a1", "cpus:8;mem:8GiB");
@@ -82,7 +84,7 @@ TEST(MaxPer, CountsTheTasksOfAllAsksOfAGroup) {
   EXPECT_EQ(s.framework("f").tasks_on("a1"), 2);
   EXPECT_EQ(s.framework("f").tasks_on("a2"), 2);
 
-  // A task of the old one makes room for one of the new.
+  // The end of an old task makes room for a new one.
   s.framework("f").ends(1, "v1");
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("f").tasks("v1"), 2);
@@ -159,7 +161,7 @@ TEST(MaxPer, FollowsTheAgentsAttributes) {
 
 TEST(Spread, IsAsEvenAsPossibleOverTheValues) {
   AllocatorScenario s;
-  // Packing alone would fill the smallest first.
+  // Best fit alone would fill the smallest agent first.
   s.agent("a1", "cpus:4;mem:4GiB", "zone:z1");
   s.agent("a2", "cpus:8;mem:8GiB", "zone:z2");
   s.agent("a3", "cpus:16;mem:16GiB", "zone:z3");
@@ -172,7 +174,7 @@ TEST(Spread, IsAsEvenAsPossibleOverTheValues) {
   EXPECT_EQ(s.framework("f").tasks_on("a2"), 3);
   EXPECT_EQ(s.framework("f").tasks_on("a3") + s.framework("f").tasks_on("a4"), 3);
 
-  // Where one zone is full the others take the rest: spread is no limit.
+  // If one zone is full the others take the rest: spread is no limit.
   ask.count = 9;
   s.framework("f").asks(ask);
   s.run_until_nothing_fits();
@@ -192,7 +194,7 @@ TEST(Prefer, WaitsForAHostAndThenGoesAnywhere) {
   s.framework("f").asks(ask);
   s.advance(milliseconds(4'999));
   EXPECT_EQ(s.framework("f").offers(), Offers{});
-  // Nobody is held back by one that waits.
+  // An ask in its locality wait does not block others.
   s.framework("third").asks("cpus:8", 1);
   s.decide();
   EXPECT_EQ(s.framework("third").offers(), Offers{"a2 cpus:8"});
@@ -222,7 +224,7 @@ TEST(Prefer, LocalityWaitIsPerAskAndNotPerTask) {
   s.advance(milliseconds(1));
   EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
 
-  // One that was met and wants something again waits again.
+  // An ask that was met and wants tasks again begins a new wait.
   s.framework("f").accepts_all();
   s.framework("f").asks(ask);
   s.advance(milliseconds(4'999));
@@ -288,7 +290,7 @@ TEST(Expiry, AnAskIsWantedNoLonger) {
   s.framework("other").ends(1);
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), Offers{});
-  // It is wanted again when it is declared as another.
+  // A changed declaration makes it wanted again.
   ask.expiry = seconds(61);
   s.framework("f").asks(ask);
   s.decide();
@@ -304,7 +306,7 @@ TEST(Gpus, AnIslandIsForThoseWhoNeedItWhileOthersAreFree) {
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("web").tasks_on("plain1"), 4);
   EXPECT_EQ(s.framework("train").tasks_on("gpu1"), 4);
-  // Parts are of one device each: half of each of two.
+  // Each part is on one device: half of each of two.
   std::map<int32_t, int64_t> by_device;
   for (const auto& task : s.framework("train").running()) {
     ASSERT_EQ(task.resources.gpus.size(), 1u);
@@ -313,7 +315,7 @@ TEST(Gpus, AnIslandIsForThoseWhoNeedItWhileOthersAreFree) {
   EXPECT_EQ(by_device, (std::map<int32_t, int64_t>{{0, 1'000}, {1, 1'000}}));
 }
 
-// Best fit alone would give the only agent with an ssd to whoever comes first by name.
+// Best fit alone would give the only agent with an SSD to the framework that is first by name.
 TEST(EqualShares, TheLeastFlexibleAskGoesFirst) {
   AllocatorScenario s;
   s.agent("a1", "cpus:1;mem:1GiB", "disk:ssd");

@@ -1,4 +1,4 @@
-// Whether a task will end, as far as that can be known: a table (allocator/rules/prospect.h).
+// Predictions of the ends of tasks: a table (allocator/rules/prospect.h).
 
 #include "allocator/rules/prospect.h"
 
@@ -13,7 +13,7 @@ struct Row {
   const char* what = nullptr;
   Duration declared = {};
   Duration longest_run = {};  // of its framework
-  Duration runs = {};         // for so long already
+  Duration runs = {};         // the present run time of the task
   bool was_told_to_end = false;
   bool is_lent = false;
   Outlook outlook = Outlook::kUnknown;
@@ -68,7 +68,7 @@ TEST(Outlook, OfATask) {
   }
 }
 
-// Of a task whose ask is not declared any more only the runs of its framework are known.
+// If a task's ask is no longer declared, only the runs of its framework are known.
 TEST(Outlook, OfATaskWithoutItsAsk) {
   Framework owner;
   Leaf leaf;

@@ -1,4 +1,4 @@
-// Guarantees and limits, and what each role is entitled to.
+// Guarantees, limits and entitlements of roles.
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ TEST(Guarantee, OfSeveralTheLeastFilledIsServedFirst) {
   EXPECT_FALSE(s.role("x").guarantee_met);
 }
 
-// Of a kind that the guarantee does not name x comes first with the same part of the cluster, four
-// CPUs of ten, and no more.
+// For a kind that the guarantee does not name, x comes first with the same fraction of the cluster,
+// four CPUs of ten, and no more.
 TEST(Guarantee, CoversAsLargeAPartOfTheKindsThatItDoesNotName) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -55,7 +55,7 @@ TEST(Guarantee, CoversAsLargeAPartOfTheKindsThatItDoesNotName) {
   EXPECT_EQ(s.framework("y").tasks(), 6);
 }
 
-// What would go beyond it is not covered by it, but something smaller is.
+// An ask that would exceed the guarantee is not covered, but a smaller one is.
 TEST(Guarantee, CoversAnAskThatStaysWithinIt) {
   AllocatorScenario s;
   s.agent("a1", "cpus:5;mem:8GiB");
@@ -102,7 +102,7 @@ TEST(Guarantee, IsHeldIfNothingIsLent) {
   EXPECT_EQ(s.framework("y").tasks(), 4);
 }
 
-// p may have what is free on a1 as soon as what q is promised is met from what is reserved for q.
+// p may have the free resources of a1 as soon as a reservation meets the guarantee of q.
 TEST(Guarantee, HoldsNothingAnyMoreOnceAnOpenOfferHasMetIt) {
   AllocatorScenario s(nothing_is_lent());
   s.guarantee("q", "cpus:2");
@@ -171,12 +171,12 @@ TEST(Guarantee, OfARoleInsideAnotherCountsAtTheTop) {
   s.run_until_nothing_fits();
 
   EXPECT_EQ(s.framework("ads").tasks(), 6);
-  // Then eng has 6 of 10, whoever in it has it: the rest is for the one with less.
+  // Then eng has 6 of 10, in any of its frameworks: the rest is for the framework with less.
   EXPECT_EQ(s.framework("web").tasks(), 0);
   EXPECT_EQ(s.framework("sales").tasks(), 4);
 }
 
-// The parent has its guarantee; what it gets by its share goes to the child that has not.
+// The parent's guarantee is met; resources by its share go to the child with an unmet guarantee.
 TEST(Guarantee, InsideARoleComesBeforeTheSharesOfItsChildren) {
   AllocatorScenario s;
   s.agent("a1", "cpus:12;mem:12GiB");
@@ -249,7 +249,7 @@ TEST(Limit, OfAParentIsForItsChildrenTogether) {
   EXPECT_EQ(s.framework("web").tasks(), 6);
 }
 
-// The room that one framework leaves is for the other, though no agent's rest fits it anew.
+// Room that one framework leaves goes to the other, though no agent has grown.
 TEST(Limit, WakesWhoWaitedForIt) {
   AllocatorScenario s;
   s.agent("a1", "cpus:20;mem:20GiB");
@@ -307,7 +307,7 @@ TEST(Limit, OfOpenOffers) {
   EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:10240"});
 }
 
-// After a failover somebody may come back with tasks of it.
+// After a failover agents may still report tasks of the role.
 TEST(Limit, OfferedIsNothingUntilAllTasksAreKnown) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -376,19 +376,19 @@ TEST(Entitlement, SplitsByWeightAndGivesOnWhatOneDoesNotWant) {
   EXPECT_EQ(cpus({wants(90, 2000), wants(90)}), (Parts{60, 30}));
   EXPECT_EQ(cpus({wants(5), wants(6)}), (Parts{5, 6}));
   EXPECT_EQ(cpus({}), Parts{});
-  // A floor counts as what one has already.
+  // A floor counts as present use.
   std::vector<Claimant> three = {wants(90), wants(90), wants(90)};
   three[0].floor = ResourceVector::of(50, 50);
   EXPECT_EQ(cpus(three), (Parts{50, 20, 20}));
   three[1] = wants(5);
   EXPECT_EQ(cpus(three), (Parts{50, 5, 35}));
-  // More promised than there is.
+  // The floors exceed the whole.
   three[1] = wants(90);
   three[1].floor = ResourceVector::of(130, 130);
   EXPECT_EQ(cpus(three), (Parts{25, 65, 0}));
 }
 
-// The example of the DRF paper: each is entitled to what the ideal gives it.
+// The example of the DRF paper: entitlements equal the ideal shares.
 TEST(Entitlement, FollowsWhatEachWants) {
   AllocatorScenario s;
   s.agent("a1", "cpus:9;mem:18GiB");
@@ -452,7 +452,7 @@ TEST(Entitlement, BoundsAnAskThatMayNotBorrow) {
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("x").tasks(), 8);
 
-  // Half of it was another's all the time; now that it is wanted, x gets no more of it.
+  // Half of it always belonged to y; now that y wants it, x gets no more of it.
   s.framework("y").asks("cpus:1;mem:1GiB", 100);
   s.framework("x").ends(4);
   s.framework("y").ends(4);

@@ -1,4 +1,4 @@
-// What is lent comes back, and then it is quiet.
+// Lent resources are reclaimed, and then no more tasks are preempted.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ using Why = ReclaimOutlook::Why;
 
 constexpr auto kOne = "cpus:1;mem:1";
 
-// Two departments of equal weight, one of which has been promised six CPUs of ten and has not
-// wanted them.
+// Two departments of equal weight: "eng" has a guarantee of six CPUs of ten, and has not wanted
+// them.
 void lend_all(Story& s) {
   s.agent("a1", "cpus:10;mem:10GiB");
   s.guarantee("eng", "cpus:6");
@@ -70,8 +70,8 @@ TEST(Reclaim, WaitsOnceForTasksThatEndWithinTheGrace) {
   }
 }
 
-// The guarantee is of a fifth of the memory, and tasks that use so much would take eight of the ten
-// CPUs. It covers a fifth of the CPUs too, and no more.
+// The guarantee is a fifth of the memory; tasks that use that much memory would take eight of the
+// ten CPUs. The guarantee covers a fifth of the CPUs too, and no more.
 TEST(Reclaim, GuaranteeCoversAnEqualFractionOfUnnamedKinds) {
   Story s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -84,8 +84,8 @@ TEST(Reclaim, GuaranteeCoversAnEqualFractionOfUnnamedKinds) {
   EXPECT_EQ(s.revokes(), 2);
 }
 
-// Found by the simulator (seed 2677): the promise of the role above covered the ask, its own role's
-// entitlement did not, and others were told to go for it every half minute, for ever.
+// Found by the simulator (seed 2677): the guarantee of the role above covered the ask, its own
+// role's entitlement did not, and tasks were preempted for it every half minute, forever.
 TEST(Reclaim, PreemptsNothingForANonBorrowingAskAboveItsEntitlement) {
   Story s;
   s.agent("a1", "cpus:2;mem:3GiB");
@@ -93,22 +93,22 @@ TEST(Reclaim, PreemptsNothingForANonBorrowingAskAboveItsEntitlement) {
   s.wants("other", "cpus:1;mem:960", 2);
   s.lives(minutes(1));
   ASSERT_EQ(s.runs("other"), 2);
-  // Both want it in different proportions, so that of memory the shop is entitled to half.
+  // Both want memory in different proportions, so that the shop is entitled to half of it.
   s.wants("shop", "cpus:0.75;mem:1GiB", 1, {.role = "web/shop", .borrow = false});
   s.wants("mill", "cpus:2;mem:768", 1, {.role = "web/shop", .borrow = false});
   s.lives(minutes(20));
   EXPECT_EQ(s.runs("shop") + s.runs("mill"), 0);
   EXPECT_EQ(s.revokes(), 0);
   EXPECT_EQ(s.runs("other"), 2);
-  // Alone, it is entitled to all that its role was promised.
+  // Alone, it is entitled to the whole guarantee of its role.
   s.wants("mill", "cpus:2;mem:768", 0, {.role = "web/shop", .borrow = false});
   s.lives(minutes(2));
   EXPECT_EQ(s.runs("shop"), 1);
   EXPECT_EQ(s.revokes(), 1);
 }
 
-// A role below has a guarantee that is as little filled, and an ask that it does not cover. The
-// turn of the role above among guarantees stays equal when it gets its own; it may reclaim at once.
+// A lower role has an equally filled guarantee, and an ask that it does not cover. The turn of the
+// role above among guarantees stays equal when it gets its own guarantee; it may reclaim at once.
 TEST(Reclaim, IsForARoleThatGetsAGuaranteeWhileOneBelowItIsAsLittleFilled) {
   Story s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -170,17 +170,17 @@ TEST(Reclaim, IsNotForWhatNoGuaranteeCovers) {
   s.guarantee("eng", "cpus:6");
   s.wants("ops", kOne, 100);
   s.lives(minutes(1));
-  s.wants("web", kOne, 100);  // nothing was promised to it
+  s.wants("web", kOne, 100);  // without a guarantee
   s.lives(minutes(10));
   EXPECT_EQ(s.revokes(), 0);
   EXPECT_EQ(s.outlook("web").why, Why::kNoRight);
-  s.wants("eng", "cpus:7;mem:1", 1);  // nor so much
+  s.wants("eng", "cpus:7;mem:1", 1);  // more than its guarantee
   s.lives(minutes(10));
   EXPECT_EQ(s.revokes(), 0);
   EXPECT_EQ(s.outlook("eng").why, Why::kNoRight);
 }
 
-// A task that is ended in its first seconds has done nothing.
+// A task that ends in its first seconds has done no work.
 TEST(Reclaim, WaitsUntilVictimsHaveRunForTheMinimum) {
   Story s;
   s.agent("a1", "cpus:4;mem:10GiB");
@@ -229,8 +229,8 @@ TEST(Reclaim, OfATenthOfTheTasksAMinuteInALargeCluster) {
   EXPECT_EQ(s.revokes(), 30);
 }
 
-// One task that needs more than may be told to end in a minute gets it in parts, and what has ended
-// is kept for it.
+// A task that needs more victims than the cap allows in a minute gets them in parts, and freed
+// resources are kept for it.
 TEST(Reclaim, OfMoreThanTheCapComesInParts) {
   Story s;
   s.agent("a1", "cpus:24;mem:10GiB");
@@ -278,8 +278,8 @@ TEST(Reclaim, OfOneRoleTakesTheLowerBandThenTheYounger) {
   EXPECT_EQ(s.runs("shop", "young"), 0);
 }
 
-// All that could end would not make it fit: on the one agent that it may use, most is under a
-// guarantee.
+// The end of all possible victims would not make it fit: on the one agent that it may use, most
+// tasks are within a guarantee.
 TEST(Reclaim, OfNobodyIfTheClaimantWouldNotFitEvenThen) {
   Story s;
   s.agent("a1", "cpus:4;mem:10GiB", "disk:ssd");
@@ -295,15 +295,15 @@ TEST(Reclaim, OfNobodyIfTheClaimantWouldNotFitEvenThen) {
   s.lives(minutes(10));
   EXPECT_EQ(s.revokes(), 0);
   EXPECT_EQ(s.outlook("eng").why, Why::kWouldNotFit);
-  // Elsewhere it would.
+  // On other agents it would fit.
   s.wants("eng", "cpus:2;mem:1", 1, {.ask = "anywhere"});
   s.lives(seconds(20));
   EXPECT_EQ(s.runs("eng", "anywhere"), 1);
   EXPECT_EQ(s.revokes(), 2);
 }
 
-// Four CPUs on one agent, of which each agent has lent one: amounts alone would say that four
-// victims are enough. The naive rule ends them, in vain, again and again.
+// The ask needs four CPUs on one agent; each agent has lent one: by amounts alone four victims
+// would suffice. The naive rule preempts them repeatedly, in vain.
 void lend_splinters(Story& s) {
   for (const auto* name : {"a1", "a2", "a3", "a4"}) s.agent(name, "cpus:4;mem:10GiB");
   s.guarantee("db", "cpus:12");
@@ -342,7 +342,7 @@ TEST(Reclaim, PrefersTheAgentWhereItCostsLeast) {
   EXPECT_EQ(s.revokes("small"), 0);
 }
 
-// Nobody has subscribed for the role that was promised something: it stays lent.
+// No framework has subscribed for the role with the guarantee: it stays lent.
 TEST(Reclaim, IsNotForAGuaranteeThatNobodyWants) {
   Story s;
   lend_all(s);
@@ -358,7 +358,7 @@ TEST(Reclaim, IsNotForAGuaranteeThatNobodyWants) {
   EXPECT_EQ(s.runs("eng"), 6);
 }
 
-// Promised more than there is: each gets a part, and what it has stays.
+// The guarantees exceed the cluster: each role gets a part, and keeps its tasks.
 TEST(Reclaim, IsQuietWhenTheGuaranteesExceedTheCluster) {
   Story s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -377,7 +377,7 @@ TEST(Reclaim, IsQuietWhenTheGuaranteesExceedTheCluster) {
   EXPECT_EQ(s.revokes(), revokes);
 }
 
-// It asks for what it does not take: nobody ends for it again and again.
+// The framework asks for resources but declines them: no tasks are preempted for it repeatedly.
 TEST(Reclaim, IsNotRepeatedForWhoDeclinesWhatComesBack) {
   Story s;
   lend_all(s);
@@ -389,7 +389,7 @@ TEST(Reclaim, IsNotRepeatedForWhoDeclinesWhatComesBack) {
   EXPECT_EQ(s.runs("ops"), 10);
 }
 
-// Its wish ends before its victims do: what they leave is anybody's.
+// Its demand ends before its victims do: their resources are free for all.
 TEST(Reclaim, IsForOthersIfTheClaimantGoesAway) {
   Story s;
   lend_all(s);
@@ -402,7 +402,7 @@ TEST(Reclaim, IsForOthersIfTheClaimantGoesAway) {
   EXPECT_EQ(s.revokes(), 3);
 }
 
-// Another claimant meanwhile: those that are about to end anyway are used first.
+// Another claimant arrives meanwhile: tasks with a notice serve it first.
 TEST(Reclaim, UsesWhatHasHadItsNoticeForSomebodyElse) {
   Story s;
   lend_all(s);
@@ -443,8 +443,8 @@ TEST(Reclaim, EndsIfItsAgentIsLostOrDrained) {
   EXPECT_EQ(s.runs("eng") + s.runs("eng", "other"), 2);
 }
 
-// A guarantee inside a guarantee: what a child lacks comes from its sibling, not from outside,
-// if their parent has all that it may claim.
+// A guarantee inside a guarantee: if the parent has all that it may claim, a child's lack is
+// reclaimed from its sibling, not from outside.
 TEST(Reclaim, StaysWithinTheParentThatHasItsPart) {
   Story s;
   s.agent("a1", "cpus:12;mem:10GiB");
@@ -463,7 +463,7 @@ TEST(Reclaim, StaysWithinTheParentThatHasItsPart) {
   EXPECT_EQ(s.revokes("search"), 4);
 }
 
-// What one role was promised and has is no victim, even of a promise that is kept less.
+// Tasks within a role's guarantee are no victims, even for a role with a less filled guarantee.
 TEST(Reclaim, TakesNothingThatIsWithinAGuarantee) {
   Story s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -518,7 +518,7 @@ TEST(Reclaim, WaitsUntilAllTasksAreKnownAfterAFailover) {
 // --- gangs
 // ----------------------------------------------------------------------------------------
 
-// Half a gang is of no use: it ends whole, on all its agents, and counts as one victim.
+// Half a gang is useless: it ends whole, on all its agents, and counts as one victim.
 TEST(GangReclaim, EndsAGangWhole) {
   Story s;
   s.agent("a1", "cpus:4;mem:10GiB");
@@ -564,7 +564,7 @@ TEST(GangReclaim, MayTakeAGangBeyondTheCapOnce) {
   EXPECT_EQ(s.runs("eng"), 4);
 }
 
-// All members at once, on several agents, or nobody.
+// All victims at once, on several agents, or none.
 TEST(GangReclaim, GivesAWholeGangBack) {
   Story s;
   s.agent("a1", "cpus:4;mem:10GiB");
@@ -587,7 +587,7 @@ TEST(GangReclaim, GivesAWholeGangBack) {
   EXPECT_EQ(s.revokes(), 6);
 }
 
-// Whoever only waits, even a gang for several agents, gives way to who was promised something.
+// An ask with a claim, even a gang for several agents, yields to an ask within its guarantee.
 TEST(GangReclaim, IsNotHinderedByAGangThatWaits) {
   Story s;
   s.agent("a1", "cpus:3;mem:10GiB");
@@ -603,7 +603,7 @@ TEST(GangReclaim, IsNotHinderedByAGangThatWaits) {
   EXPECT_EQ(s.revokes(), 1);
 }
 
-// What is free is set aside for a gang that waits: nobody needs to end.
+// Free resources are set aside for a waiting gang: the reclaim takes these, and no task ends.
 TEST(GangReclaim, TakesWhatIsSetAsideForAGangBeforeItEndsAnybody) {
   Story s;
   s.agent("a1", "cpus:4;mem:10GiB");
@@ -640,7 +640,7 @@ TEST(FairShareReclaim, BringsWhoComesLaterToItsPart) {
   EXPECT_EQ(s.revokes(), revokes);
 }
 
-// Parts that tasks do not divide: nobody may claim what would take it beyond its own.
+// Entitlements are no multiples of the tasks: no ask may claim a task beyond its entitlement.
 TEST(FairShareReclaim, IsQuietWhereTasksDoNotDivideTheParts) {
   Story s({.reclaim = ReclaimMode::kFairShare});
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -672,7 +672,7 @@ TEST(FairShareReclaim, IsAmongFrameworksOfARoleToo) {
   EXPECT_EQ(s.runs("second"), 3);
 }
 
-// Others' tasks may end by themselves.
+// Tasks of others may end by themselves.
 TEST(FairShareReclaim, WaitsAWhileForWhatItsOwnEndsLost) {
   Story s({.reclaim = ReclaimMode::kFairShare});
   s.agent("a1", "cpus:12;mem:10GiB");
@@ -710,8 +710,8 @@ TEST(FairShareReclaim, ServesGuaranteesFirst) {
 // --- at random
 // ------------------------------------------------------------------------------------
 
-// Trees, promises, sizes and bands: some minutes after the last change nobody is told to end any
-// more. That victims are those who have borrowed is checked with each notice.
+// Random trees, guarantees, shapes and bands: some minutes after the last change no more tasks are
+// preempted. Each notice is checked: its victim must have borrowed.
 class RandomStory {
  public:
   RandomStory(uint64_t seed, ReclaimMode mode)

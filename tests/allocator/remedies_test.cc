@@ -1,7 +1,6 @@
-// What would make an ask fit: worked examples, and a comparison with what happens. Each remedy is
-// applied to the same cluster made again; then the ask must be given something, and with a little
-// less it must not.
-// How many: tests/support/seeds.h.
+// Remedies of asks: worked examples, and a comparison with real effects. Each remedy is applied to
+// the same cluster, built again; then the ask must get resources, and with slightly less it must
+// not. tests/support/seeds.h sets the number of seeds.
 
 #include <algorithm>
 #include <map>
@@ -53,7 +52,7 @@ TEST(Remedies, SayOnlyWhatAloneSuffices) {
   s.agent("a1", "cpus:4;mem:4GiB", "disk:hdd");
   s.framework("web").asks("cpus:3;mem:3GiB", 1);
   s.run_until_nothing_fits();
-  // Neither more memory nor another disk is enough: the task would have to end as well.
+  // Neither more memory nor another disk suffices: the task would have to end as well.
   s.framework("f").asks("cpus:2;mem:2GiB", 1, "task", "disk == ssd");
   s.decide();
   EXPECT_THAT(said(s, "f"), IsEmpty());
@@ -148,7 +147,7 @@ TEST(Remedies, NeverNameTheTasksOfTheFrameworkItself) {
 
 // --- by trying -----------------------------------------------------------------------------------
 
-// A cluster in which "f" has an ask "task", made again and again from its seed.
+// A cluster in which "f" has an ask "task"; built repeatedly from its seed.
 struct Case {
   std::unique_ptr<AllocatorScenario> s = {};
   std::map<AgentId, AgentResources> agents = {};
@@ -312,7 +311,7 @@ class Trial {
   Ask ask() { return f().ask_of(AskName("task")); }
   const Case& made() const { return case_; }
 
-  // Nobody else wants anything, and the framework nothing else.
+  // Ends all other demand, of other frameworks and of "f".
   void leave_alone() {
     if (case_.has_side) f().asks("cpus:1", 0, "side", "", 0, -1);
     for (const std::string& other : case_.others) s_.allocator().suppress(FrameworkId(other));
@@ -321,7 +320,7 @@ class Trial {
     return std::any_of(grant.offer.fills.begin(), grant.offer.fills.end(),
                        [](const AskFill& fill) { return fill.ask == AskName("task"); });
   }
-  // Whether the next decision gives the ask something; or anybody.
+  // Whether the next decision gives resources to the ask; with `anybody`, to any ask.
   bool is_given(bool anybody = false) {
     const Decision decision = s_.decide();
     return std::any_of(decision.grants.begin(), decision.grants.end(), [&](const Grant& grant) {
@@ -329,7 +328,8 @@ class Trial {
       return grant.framework == FrameworkId("f") && fills_it(grant);
     });
   }
-  // Whether room is kept below a limit for somebody: who has waited long comes first (seed 10014).
+  // Whether room is kept below a limit for an ask: an ask that has waited long comes first (seed
+  // 10014).
   bool keeps_headroom() {
     for (const LeafStatus& leaf : s_.allocator().leaves()) {
       for (const AskStatus& ask : leaf.asks) {
@@ -338,7 +338,7 @@ class Trial {
     }
     return false;
   }
-  // The same in one of the decisions up to then.
+  // The same in one of the decisions until `at`.
   bool is_given_by(Time at) {
     OfferId last;
     for (const Grant* grant : s_.allocator().offers()) last = std::max(last, grant->offer.id);
@@ -364,7 +364,7 @@ struct Tally {
   int unmet = 0;
 };
 
-// What is a little less than the remedy says, which must not do.
+// Remedies slightly below this one, which must not suffice.
 std::vector<Remedy> a_little_less(const Remedy& remedy, Trial& trial) {
   std::vector<Remedy> less;
   const Ask ask = trial.ask();
@@ -409,7 +409,7 @@ std::vector<Remedy> a_little_less(const Remedy& remedy, Trial& trial) {
   return less;
 }
 
-// The cluster and what is said, of a case that is looked at alone.
+// Prints the cluster and the explanation of a single case.
 void tell(Trial& trial, const AskExplanation& unmet) {
   const Ask ask = trial.ask();
   std::cout << "ask " << to_text(ask.shape) << " gang " << ask.gang << " ports " << ask.ports
@@ -452,12 +452,12 @@ void try_one(uint64_t seed, Tally& tally) {
       some_claimed = some_claimed || (!is_it && (ask.claimed || ask.has_headroom));
     }
   }
-  // If the wishes of others count, or what is set aside for them, it is another cluster without
-  // them.
+  // If the demand of others matters, or resources set aside for them, the cluster is different
+  // without them.
   const bool is_alone = first.ask().borrow && !some_claimed;
 
   if (Seeds::one_only()) tell(first, unmet);
-  // Explaining changes nothing.
+  // explain() changes nothing.
   EXPECT_EQ(first.s().allocator().explain(FrameworkId("f"), first.s().now()), found);
   first.s().check();
 
@@ -471,12 +471,12 @@ void try_one(uint64_t seed, Tally& tally) {
     if (first.ask().borrow && remedy.until && remedy.kind != RemedyKind::kTasksEnd) {
       Trial trial(seed);
       trial.leave_alone();
-      // Else its own would expire, and keep it from where they were.
+      // Otherwise its own offers would expire and filter their agents.
       trial.f().accepts_all();
       EXPECT_TRUE(trial.is_given_by(*remedy.until)) << what << ", by itself";
     }
     if (remedy.kind == RemedyKind::kWaitEnds) continue;
-    // What one is entitled to depends on what others want.
+    // The entitlement depends on the demand of others.
     if (first.ask().borrow) {
       Trial trial(seed);
       trial.apply(remedy);
@@ -499,7 +499,7 @@ void try_one(uint64_t seed, Tally& tally) {
   }
   if (!is_alone) return;
 
-  // And what is not said does not help.
+  // Changes that are not named do not help.
   const auto says = [&](RemedyKind kind, std::optional<ResourceKind> resource = {}) {
     return std::any_of(all.begin(), all.end(), [&](const Remedy& remedy) {
       return remedy.kind == kind && remedy.resource == resource;
@@ -515,7 +515,7 @@ void try_one(uint64_t seed, Tally& tally) {
   };
   for (const ResourceKind kind : kResourceKinds) {
     if (first.ask().shape[kind] <= 1 || says(RemedyKind::kTakesLess, kind)) continue;
-    if (found.declined > 0) continue;  // To declare it anew would be enough.
+    if (found.declined > 0) continue;  // A new declaration would suffice.
     does_not_help({.kind = RemedyKind::kTakesLess, .resource = kind, .amount = 1});
   }
   for (const auto& [id, agent] : first.made().agents) {
@@ -539,7 +539,7 @@ void try_one(uint64_t seed, Tally& tally) {
         return remedy.kind == RemedyKind::kTasksEnd;
       });
       if (told->ends.size() < 2) continue;
-      for (const Ending& one : ends.ends) {  // If one were enough, it would be said.
+      for (const Ending& one : ends.ends) {  // If one end sufficed, the remedy would name it.
         does_not_help({.kind = RemedyKind::kTasksEnd, .agent = id, .ends = {one}});
       }
     }
@@ -552,9 +552,8 @@ void try_one(uint64_t seed, Tally& tally) {
   }
 }
 
-// Seeds that failed once. 2322: tasks that would have to end were not told. 3176: of an ask that is
-// declared anew the agent that a revoke notice sets aside for it was left out, so it was told to
-// take less than it had to.
+// Seeds that failed once. 2322: victims were not named. 3176: for an ask that is declared anew, the
+// agent set aside for it by a revoke notice was left out, so the remedy reduced the ask too much.
 TEST(Remedies, DoWhatTheySayInClustersThatFailedOnce) {
   Tally tally;
   for (const uint64_t seed : {uint64_t{2322}, uint64_t{3176}}) try_one(seed, tally);
@@ -571,9 +570,9 @@ TEST(Remedies, DoWhatTheySayInRandomClusters) {
   EXPECT_GE(tally.unmet, 150);
   for (size_t i = 0; i < kRemedyKindCount; ++i) {
     const std::string kind(to_text(static_cast<RemedyKind>(i)));
-    // What is kept for a claim seldom is enough for another ask, that the allocator then gives it.
-    // Only the master knows of trouble. Tasks here do not say how long they run, so nothing
-    // backfills (Backfill.ExplainSaysWhichTimeLimitWouldLetATaskRunNow).
+    // Resources kept for a claim seldom suffice for another ask that the allocator then serves.
+    // Only the master knows of trouble. Tasks here declare no run time, so nothing backfills
+    // (Backfill.ExplainSaysWhichTimeLimitWouldLetATaskRunNow).
     const bool is_seldom = static_cast<RemedyKind>(i) == RemedyKind::kUnclaimed ||
                            static_cast<RemedyKind>(i) == RemedyKind::kTroubleOver ||
                            static_cast<RemedyKind>(i) == RemedyKind::kShorterLimit;

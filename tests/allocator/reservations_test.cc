@@ -109,7 +109,7 @@ TEST(Reserved, DevicesAreCountedOnce) {
   }
 }
 
-// An operator reserves what tasks use: they stay, and it is not there twice.
+// An operator reserves resources that tasks use: the tasks stay, and the resources count once.
 TEST(Reserved, ChangesWhileTasksRun) {
   AllocatorScenario s;
   s.agent("a1", "cpus:8;mem:8GiB");
@@ -124,12 +124,12 @@ TEST(Reserved, ChangesWhileTasksRun) {
   s.framework("out").ends(1);
   s.framework("out").asks("cpus:1", 5);
   s.run_until_nothing_fits();
-  // Two more are free: of what is reserved, since the tasks hold all that is not.
+  // Two more CPUs are free, of the reserved ones, since tasks hold all unreserved ones.
   EXPECT_EQ(s.framework("in").tasks(), 4);
   EXPECT_EQ(s.framework("out").tasks(), 2);
   EXPECT_EQ(to_text(s.allocator().total()), "cpus:8;mem:8192");
 
-  // And back: what its tasks hold is not free for others.
+  // The reservation ends: resources of its tasks are not free for others.
   s.agent("a1", "cpus:8;mem:8GiB");
   s.run_until_nothing_fits();
   EXPECT_EQ(to_text(s.allocator().agents()[0].free), "mem:6144");
@@ -153,7 +153,7 @@ TEST(Reserved, AChangeTakesBackOnlyOffersThatNoLongerFit) {
   EXPECT_EQ(s.framework("y").offers().size(), 0u);
 }
 
-// What an agent that came back runs in a reservation that is not there any more.
+// A reregistered agent runs a task in a reservation that no longer exists.
 TEST(Reserved, ATaskOfAnUnknownReservationIsAdopted) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:8GiB");

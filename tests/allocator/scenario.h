@@ -1,6 +1,6 @@
 #pragma once
 
-// Small worked examples of the allocator. Each step checks violations() without being asked.
+// Small worked examples of the allocator. Each step checks violations() automatically.
 //
 //   AllocatorScenario s;
 //   s.agent("a1", "cpus:9;mem:18GiB");
@@ -34,12 +34,12 @@ class AllocatorScenario {
     TaskId id;
   };
 
-  // A framework, by name, in the role of its own name unless said otherwise.
+  // A framework, by name, in the role of the same name by default.
   class Framework {
    public:
     Framework(AllocatorScenario& s, FrameworkId id) : s_(s), id_(std::move(id)) {}
 
-    // Replaces the ask of this name; others stay. Subscribes first if needed.
+    // Replaces the ask of this name; other asks stay. Subscribes the framework first if needed.
     Framework& asks(const std::string& shape, int64_t count = 1'000,
                     const std::string& name = "task", const std::string& constraint = "",
                     int64_t ports = 0, int32_t priority = 0) {
@@ -89,8 +89,8 @@ class AllocatorScenario {
       return *this;
     }
 
-    // Launches what its outstanding offers were made for: the tasks of the fills, or all of an open
-    // offer as one task.
+    // Launches the tasks of its outstanding offers: the tasks of the fills, or all of an open offer
+    // as one task.
     void accepts_all() {
       for (const Grant& grant : outstanding()) accept(grant);
     }
@@ -190,7 +190,7 @@ class AllocatorScenario {
       return {};
     }
     const FrameworkId& id() const { return id_; }
-    // The ask as it is declared now, its count without what has been launched.
+    // The ask as declared now; its count excludes launched tasks.
     const Ask& ask_of(const AskName& name) {
       for (const Ask& ask : s_.asks_[id_]) {
         if (ask.name == name) return ask;
@@ -253,7 +253,7 @@ class AllocatorScenario {
                                          .ports = ports});
     check();
   }
-  // An agent with some slices more: "eng" reserved for that role, "~" only estimated to be free.
+  // An agent with additional slices: "eng" reserved for that role, "~" only estimated to be free.
   void agent(const std::string& name, const std::string& resources, const std::string& attributes,
              const std::map<std::string, std::string>& reserved) {
     Resources all = parse_agent_resources(resources).value();
@@ -310,11 +310,11 @@ class AllocatorScenario {
     check();
     for (const Rescind& rescind : decision.rescinds) rescinds_.push_back(rescind);
     for (const Revoke& revoke : decision.revokes) revokes_.push_back(revoke);
-    // A decision leaves nothing that is due now.
+    // After a decision nothing is due now.
     EXPECT_TRUE(!allocator_.next_decision(now_) || *allocator_.next_decision(now_) > now_);
     return decision;
   }
-  // Time passes; decisions happen when they are due. Offers stay as they are.
+  // Advances time; decisions happen when they are due. Offers stay as they are.
   void advance(Duration duration) {
     const Time end = now_ + duration;
     while (const std::optional<Time> next = allocator_.next_decision(now_)) {
@@ -324,7 +324,7 @@ class AllocatorScenario {
     }
     now_ = end;
   }
-  // All offers are accepted until there are none.
+  // Accepts all offers until there are none.
   void run_until_nothing_fits() {
     for (int i = 0; i < 1'000; ++i) {
       decide();
@@ -337,7 +337,7 @@ class AllocatorScenario {
   Allocator& allocator() { return allocator_; }
   Time now() const { return now_; }
   const std::vector<Rescind>& rescinds() const { return rescinds_; }
-  // The tasks that are to end, as the master would end them at their deadlines.
+  // The revoked tasks, which the master would end at their deadlines.
   const std::vector<Revoke>& revokes() const { return revokes_; }
   void end_revoked() {
     for (const Revoke& revoke : revokes_) {

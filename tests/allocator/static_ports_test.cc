@@ -1,4 +1,5 @@
-// Asks for ports by number: an agent is offered where they are free, and explain says where not.
+// Asks with static ports: an agent is offered if they are free, and explain names the agents where
+// they are not.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

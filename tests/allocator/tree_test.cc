@@ -15,7 +15,7 @@ namespace proffer::tree_test {
 namespace {
 
 // The starvation of the H-DRF paper (Bhattacharya et al., SoCC 2013, section 4.2): in role n2 one
-// child uses only CPUs and the other only memory, of which nobody else wants any, so that it gets
+// child uses only CPUs and the other only memory, which no other framework wants, so that it gets
 // all. Tasks of the first end, one after the other.
 void end_tasks_of_n21(AllocatorScenario& s) {
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -45,7 +45,7 @@ TEST(HierarchicalDrf, SharesAloneStarveAChildWithAnotherDominantKind) {
 }
 
 // The paper's running example (section 4.1): n1 wants CPUs and GPUs together, the children of n2
-// one of them each, here CPUs and memory. All have half of what they want.
+// one kind each, here CPUs and memory. All have half of their demand.
 TEST(HierarchicalDrf, SharesBetweenComplementaryChildren) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
@@ -108,7 +108,7 @@ TEST(HierarchicalDrf, AFrameworkInARoleIsASiblingOfTheRolesInIt) {
   EXPECT_EQ(s.framework("ads2").tasks(), 2);
 }
 
-// What an idle child still uses counts for its parent, as it is.
+// The use of an idle child counts in its parent's share.
 TEST(HierarchicalDrf, CountsWhatAContentChildUses) {
   AllocatorScenario s;
   s.agent("a1", "cpus:12;mem:12GiB");
@@ -138,8 +138,7 @@ TEST(HierarchicalDrf, AChildThatWantsNothingChangesNothing) {
   EXPECT_EQ(s.framework("sales").tasks(), 6);
 }
 
-// A child that nothing fits any more is saturated: it holds its parent back no longer than it
-// competes.
+// A child that no free resources fit is saturated: it limits its parent only while it competes.
 TEST(HierarchicalDrf, ASaturatedChildIsPassedOver) {
   AllocatorScenario s;
   s.agent("small", "cpus:8;mem:8GiB");
@@ -201,7 +200,7 @@ TEST(Leaves, ComeAndGoWithWhatNeedsThem) {
   s.decide();
   EXPECT_EQ(names(), "eng +eng");
 
-  // Roles that an operator speaks of stay.
+  // Roles with settings stay.
   s.weight("eng/tools/night", 2 * kWeightOne);
   EXPECT_EQ(names(), "eng +eng+eng/tools+eng/tools/night");
   s.weight("eng/tools/night", kWeightOne);
@@ -253,7 +252,7 @@ TEST(Leaves, AChangedWeightIsFeltBelow) {
   EXPECT_EQ(s.framework("b").tasks(), 4);
 }
 
-// Hundreds of idle frameworks with nothing do not keep one with much from what is free.
+// Hundreds of idle frameworks without use do not keep free resources from one with a large share.
 TEST(HierarchicalDrf, ManyIdleOnesWithLowSharesDoNotStopOneWithAHighShare) {
   AllocatorScenario s;
   s.agent("a1", "cpus:32;mem:32GiB");
@@ -265,8 +264,8 @@ TEST(HierarchicalDrf, ManyIdleOnesWithLowSharesDoNotStopOneWithAHighShare) {
   EXPECT_EQ(s.framework("hungry").tasks(), 32);
 }
 
-// Trees and events at random: violations() recomputes every sum and share from the ground up after
-// each step.
+// Random trees and events: violations() recomputes every sum and share from scratch after each
+// step.
 class RandomTree {
  public:
   explicit RandomTree(uint64_t seed, AllocatorOptions options)

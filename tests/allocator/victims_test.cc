@@ -1,4 +1,4 @@
-// Whom a claimant is given back from: the choice alone, on tables.
+// The choice of victims for a claimant, alone, on tables.
 
 #include "allocator/rules/victims.h"
 
@@ -16,7 +16,7 @@ constexpr auto kTotal = ResourceVector::of(100'000, 100'000'000);
 
 ResourceVector cpus(int64_t whole) { return ResourceVector::of(whole * 1'000, 0); }
 
-// A world where a claimant needs some CPUs and each candidate's are on one agent.
+// A claimant that needs some CPUs; each candidate's CPUs are on one agent.
 struct Table {
   std::vector<Borrower> borrowers = {};
   std::vector<Candidate> candidates = {};
@@ -65,7 +65,7 @@ TEST(Victims, AreNobodyIfTheClaimantWouldNotFitEvenThen) {
   const size_t b = t.borrower(10, 8);
   for (int i = 0; i < 10; ++i) t.task(b, 1);
   EXPECT_EQ(t.victims_for(2), "0 1");
-  EXPECT_EQ(t.victims_for(3), "nobody");  // the third would be within what it is entitled to
+  EXPECT_EQ(t.victims_for(3), "nobody");  // the third would be within its entitlement
 }
 
 TEST(Victims, AreOfTheMostOverBorrowerAndThatChangesWithEach) {
@@ -77,7 +77,7 @@ TEST(Victims, AreOfTheMostOverBorrowerAndThatChangesWithEach) {
   t.task(much, 1);
   t.task(much, 1);
   EXPECT_EQ(t.victims_for(1), "2");
-  EXPECT_EQ(t.victims_for(3), "2 3 0");  // of equals the first in the table
+  EXPECT_EQ(t.victims_for(3), "2 3 0");  // among equals the first in the table
 }
 
 TEST(Victims, OfALowerBandGoFirstWhateverTheShares) {
@@ -101,8 +101,8 @@ TEST(Victims, OfAFrameworkAreOfLowPriorityThenYoung) {
   EXPECT_EQ(t.victims_for(4), "3 2 1 0");
 }
 
-// Where the paths part at the top, before siblings closer by; then down the tree by who is most
-// over.
+// First the borrowers whose paths part from the claimant's nearest to the top; then down the tree,
+// the largest excess first.
 TEST(Victims, AreSoughtFromTheOutermostPlaceWhereThePathsPart) {
   Table t;
   const size_t near = t.borrower(30, 10, {}, 1);
@@ -144,10 +144,10 @@ TEST(Victims, AreNotWhatAGuaranteeCovers) {
   t.borrowers[b].guarantee = Quota::of(cpus(10));
   t.task(b, 1);
   EXPECT_EQ(t.victims_for(1), "nobody");
-  // A promise of gpus says nothing of tasks without.
+  // A guarantee of GPUs does not protect tasks without GPUs.
   t.borrowers[b].guarantee = Quota::of(ResourceVector::of(0, 0, 0, 2'000));
   EXPECT_EQ(t.victims_for(1), "0");
-  // One task may cross the line, a second not.
+  // One victim may take the borrower below its guarantee, a second may not.
   t.borrowers[b].guarantee = Quota::of(cpus(9));
   t.candidates[0].amounts = t.candidates[0].frees = cpus(3);
   t.task(b, 3);
@@ -155,7 +155,7 @@ TEST(Victims, AreNotWhatAGuaranteeCovers) {
   EXPECT_EQ(t.victims_for(6), "nobody");
 }
 
-// The small one was taken first, but the large one would have been needed anyway.
+// The small task was selected first, but the large one is needed anyway.
 TEST(Victims, AreNoMoreThanNeeded) {
   Table t;
   const size_t b = t.borrower(20, 10);
@@ -169,7 +169,7 @@ TEST(Victims, FreeSomethingThatIsLacking) {
   Table t;
   const size_t b = t.borrower(20, 10);
   t.task(b, 2);
-  t.candidates[0].frees = {};  // a gang that is elsewhere
+  t.candidates[0].frees = {};  // a gang on another agent
   t.task(b, 2);
   EXPECT_EQ(t.victims_for(2), "1");
 }

@@ -1,4 +1,4 @@
-// For what an ask waits, in one word: a story for each, in the order of WaitReason.
+// The reasons why an ask waits: an example for each, in the order of WaitReason.
 
 #include "tests/allocator/scenario.h"
 
@@ -162,7 +162,7 @@ TEST(WaitReason, WhatOthersAreOfferedMayBeFreeSoon) {
   EXPECT_EQ(reason(s, "f"), "offers");
 }
 
-// Nobody else is to blame for what its own scheduler was offered.
+// Offers to its own scheduler do not count as offers to others.
 TEST(WaitReason, ItsOwnOffersAreNotThoseOfOthers) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:8GiB");
