@@ -1,6 +1,6 @@
 #!/bin/zsh -f
-# completed.zsh FOLDER LINE…: prints the completions of zsh, with the functions in FOLDER, after LINE and
-# presses the tabulator. One word to a line, and -- after those for one LINE.
+# completed.zsh FOLDER LINE…: prints the completions of zsh, with the functions in FOLDER, after the
+# Tab key at the end of each LINE. One word a line, and -- after the words of one LINE.
 
 zmodload zsh/zpty
 offered=$(mktemp)
@@ -15,12 +15,14 @@ zpty -w shell 'compadd() {
   }
   builtin compadd "$@"
 }'
+# Ctrl-G ends a line. No key that the terminal itself knows is typed, since a line may be typed
+# before the shell reads keys.
+zpty -w shell 'next_line() { print -r -- -- >>$offered; BUFFER= }; zle -N next_line'
+zpty -w shell 'bindkey "^G" next_line'
 zpty -w shell 'LISTMAX=-1; unsetopt beep; echo rea""dy'
 while zpty -r shell line; do [[ $line != ready* ]] || break; done
 for line in "${@[2,-1]}"; do
-  zpty -w -n shell "$line"$'\t'
-  # The shell reads this when the completion is done. Then it empties the line.
-  zpty -w shell $'\x15print -r -- -- >>$offered'
+  zpty -w -n shell "$line"$'\t\x07'
 done
 zpty -w shell exit
 while zpty -r shell line; do :; done
