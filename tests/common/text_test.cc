@@ -62,6 +62,15 @@ TEST(Text, QuotedIsShortAndWithoutControlCharactersWhateverItQuotes) {
   }
 }
 
+TEST(Text, ProblemsOfUsageArePlain) {
+  EXPECT_EQ(plain_usage_problem("The following argument was not expected: x"),
+            "unexpected argument 'x'");
+  EXPECT_EQ(plain_usage_problem("The following arguments were not expected: x --y"),
+            "unexpected arguments 'x --y'");
+  EXPECT_EQ(plain_usage_problem("A subcommand is required"), "a subcommand is missing");
+  EXPECT_EQ(plain_usage_problem("JOB is required"), "JOB is required");
+}
+
 TEST(Text, JoinsPartsOfAllTypes) {
   const std::string string = "s";
   EXPECT_EQ(
