@@ -40,9 +40,9 @@ constexpr std::string_view kJobExitCodes =
     "usage, 3 the master or the scheduler cannot be reached, 128 + N after signal N (130 after "
     "Ctrl-C).";
 constexpr std::string_view kSchedules =
-    "To create a schedule, submit a job or pipeline whose file has a `schedule`. Submitting it "
-    "again "
-    "replaces the schedule of the same name.";
+    "To create a schedule, submit a job or pipeline whose file has a `schedule`. Its times are in "
+    "UTC unless the schedule has a `zone`. Submitting it again replaces the schedule of the same "
+    "name.";
 constexpr std::string_view kElements =
     "If the job fails or is cancelled, proffer batch retry runs the missing elements, for 24 "
     "hours. The output directory, on the file system of this machine and of all agents, is "
