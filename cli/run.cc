@@ -428,7 +428,7 @@ int run_run(const Words& words) {
       "without a setting before; operators may restrict the users of a role.");
   arguments.note(
       "If no agent has room for a task, it waits; proffer explain framework NAME says why. A task "
-      "that exceeds its memory or disk is killed if its agent enforces limits (proffer agents).");
+      "that exceeds its memory or disk fails if its agent enforces limits (proffer agents).");
   arguments.note(
       "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
       "closed terminal ends the tasks as --grace says, and then run; a second Ctrl-C does not wait "
