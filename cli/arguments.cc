@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "net/terminal.h"
 
 namespace proffer::cli {

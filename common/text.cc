@@ -94,19 +94,6 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kNamesListedMax ? said + ", …" : said;
 }
 
-std::string plain_usage_problem(std::string_view reported) {
-  constexpr std::string_view kOne = "The following argument was not expected: ";
-  constexpr std::string_view kSeveral = "The following arguments were not expected: ";
-  if (reported.starts_with(kOne)) {
-    return text("unexpected argument ", quoted(reported.substr(kOne.size())));
-  }
-  if (reported.starts_with(kSeveral)) {
-    return text("unexpected arguments ", quoted(reported.substr(kSeveral.size())));
-  }
-  if (reported == "A subcommand is required") return "a subcommand is missing";
-  return std::string(reported);
-}
-
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
   if (word.size() > 64) return {};
   std::string_view best;

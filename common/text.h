@@ -53,9 +53,6 @@ Result<int64_t> parse_whole(std::string_view what, std::string_view text, int64_
 inline constexpr size_t kNamesListedMax = 5;
 std::string listed(const std::vector<std::string>& names);
 
-// What CLI11 reports about a command line, in the words of Proffer's other errors.
-std::string plain_usage_problem(std::string_view reported);
-
 // The known word nearest to `word` by edit distance, for "did you mean"; empty if none is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 

@@ -12,6 +12,7 @@
 #include <glog/logging.h>
 
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "frameworks/batch/core/job.h"
 #include "frameworks/batch/shell/commands.h"
 #include "frameworks/batch/shell/scheduler.h"

@@ -7,6 +7,7 @@
 #include <glog/logging.h>
 
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "frameworks/service/shell/scheduler.h"
 #include "net/json_log.h"
 #include "net/membership.h"

@@ -15,6 +15,7 @@
 
 #include "common/printable.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "master/recording/life_replay.h"
 #include "master/replay/lives.h"
 #include "proto/json/blame_json.h"

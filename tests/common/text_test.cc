@@ -5,6 +5,7 @@
 #include "common/limits.h"
 #include "common/printable.h"
 #include "common/prng.h"
+#include "common/usage_problem.h"
 
 namespace proffer::text_test {
 namespace {
