@@ -155,6 +155,9 @@ int run_accounting(const Words& words) {
   arguments.flag("--csv", &csv, "print comma-separated values");
   arguments.flag("--json", &json, "print one JSON object");
   arguments.required("YYYY-MM", &month_name, "month, as in 2026-11");
+  arguments.note(
+      "The numbers are CPU hours, GPU hours, and GiB hours of memory and disk. --csv and --json "
+      "also have seconds and MiB seconds.");
   arguments.examples({"proffer accounting 2026-11 --csv > november.csv"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "net/terminal.h"
 
 namespace proffer::cli {
@@ -136,12 +137,12 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
     print_lines(impl_->app.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    return fail(error.what());
+    return fail(plain_usage_problem(error.what()));
   }
   if (impl_->command == nullptr) return std::nullopt;
   *impl_->command = impl_->app.remaining();
   if (!impl_->command->empty() && impl_->command->front().starts_with("-")) {
-    return fail("unknown option " + impl_->command->front());
+    return fail(text("unexpected argument ", quoted(impl_->command->front())));
   }
   if (end != words.end()) impl_->command->insert(impl_->command->end(), end + 1, words.end());
   return std::nullopt;

@@ -7,9 +7,9 @@
 namespace proffer::cli {
 
 int run_backup(const Words& words) {
-  Words dump = {"dump"};
-  dump.insert(dump.end(), words.begin(), words.end());
-  return print_error(become("registry", dump), false);
+  Words backup = {"backup"};
+  backup.insert(backup.end(), words.begin(), words.end());
+  return print_error(become("registry", backup), false);
 }
 
 }  // namespace proffer::cli

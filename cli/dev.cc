@@ -532,6 +532,7 @@ int run_dev(const Words& words) {
   DevOptions options;
   Arguments arguments("proffer dev [--agents N] [options]",
                       "start a local cluster: a master and agents as processes on this machine. "
+                      "It prints the master's address; other commands of the same user find it. "
                       "The agents divide the ports in --resources among them. Ctrl-C ends the "
                       "cluster and its tasks, and removes its files unless --keep is given.");
   arguments.option("--agents", &options.agents, "number of agents (default 1)");

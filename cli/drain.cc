@@ -49,8 +49,9 @@ int run_drain(const Words& words) {
                       "are killed after the grace period");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
-  arguments.option("--grace", &grace,
-                   "grace period of its tasks, as in 10m (default: the master's --revoke_grace)");
+  arguments.option(
+      "--grace", &grace,
+      "grace period of its tasks (default: the master's --revoke_grace, 10s unless set)");
   arguments.flag("--wait", &wait, "wait until no task runs on it");
   arguments.required("AGENT", &agent, "agent name");
   arguments.note(

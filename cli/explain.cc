@@ -356,7 +356,9 @@ int run_explain(const Words& words) {
   std::string what;
   std::string name;
   bool json = false;
-  Arguments arguments(std::string(kExplainUsage), "explain why a framework, role or task waits");
+  Arguments arguments(
+      std::string(kExplainUsage),
+      "explain why a framework, role or task waits, and name the change that would make it fit");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.required("WHAT", &what, "framework, role or task");

@@ -19,7 +19,8 @@ Error no_name(std::string_view command, std::string_view kind) {
   const std::string_view form = kind == "task"   ? "FRAMEWORK/TASK"
                                 : kind == "role" ? "PATH"
                                                  : "NAME";
-  const std::string_view all = kind == "task"   ? "proffer tasks"
+  const std::string_view all = kind == "task"
+                                   ? "proffer tasks, or waiting ones with proffer tasks --pending"
                                : kind == "role" ? "proffer role list"
                                                 : "proffer frameworks";
   return Error::invalid_argument(text(command, " ", kind, " needs ", form))

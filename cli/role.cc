@@ -100,9 +100,10 @@ int set(const Words& words) {
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.option("--weight", &weight, "weight among its siblings, 0.001 to 1000 (default 1)");
   arguments.option("--guarantee", &guarantee,
-                   "guaranteed resources, as in 'cpus:100;mem:400GiB', or none");
-  arguments.option("--limit", &limit,
-                   "most resources of the role and the roles below it together, or none");
+                   "guaranteed resources, as in 'cpus:100;mem:400GiB'; none removes the guarantee");
+  arguments.option(
+      "--limit", &limit,
+      "most resources of the role and the roles below it together; none removes the limit");
   arguments.option(
       "--users", &users,
       "users allowed in the role and below, as in ada,bob (default all); operators always");

@@ -378,7 +378,7 @@ int run_run(const Words& words) {
   arguments.option("--env", &environment, "environment variable, NAME=VALUE; can be repeated");
   arguments.option(
       "--fetch", &files,
-      "file or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated");
+      "agent's file:// or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; repeatable");
   arguments.group("Placement");
   arguments.option("--constraint", &constraints,
                    "condition on agents, as in 'rack == r1'; can be repeated: all must hold");
@@ -421,10 +421,14 @@ int run_run(const Words& words) {
       "REGEX (of the whole value), NAME exists. Attributes are set by operators (proffer agents "
       "lists them), but for host, which is the agent's name.");
   arguments.note(
-      "The command runs in a new sandbox directory, as the user that runs proffer. Its "
-      "environment is PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and --env, not that of "
-      "this shell; its standard input is empty. Any role and band may be named, without a "
-      "setting before; operators may restrict the users of a role.");
+      "The command runs in a new sandbox directory, which holds only its output and the files of "
+      "--fetch, as the user that runs proffer, with that user's rights to other files of the "
+      "agent's machine. Its environment is PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and "
+      "--env, not that of this shell; its standard input is empty. Any role and band may be named, "
+      "without a setting before; operators may restrict the users of a role.");
+  arguments.note(
+      "If no agent has room for a task, it waits; proffer explain framework NAME says why. A task "
+      "that exceeds its memory or disk fails if its agent enforces limits (proffer agents).");
   arguments.note(
       "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
       "closed terminal ends the tasks as --grace says, and then run; a second Ctrl-C does not wait "

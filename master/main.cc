@@ -45,7 +45,7 @@ DEFINE_int32(
     "HTTP port besides SOCKET-http.sock; token: DATA_DIR/http_token; 0: any free one; -1: none");
 DEFINE_string(
     operators_group, "",
-    "group of the operators: its members may drain, set roles and kill tasks of other users");
+    "operators besides root and the master's user: this group may drain, set roles, kill tasks");
 DEFINE_string(agent_users, "",
               "users that may register agents, besides root and the master's own user: NAME,...");
 DEFINE_string(data_dir, "/var/lib/proffer/master", "directory of the registry and address.json");
@@ -131,9 +131,9 @@ DaemonHelp help() {
                          "record", "record_mib"}},
                        {"Logging", {"log_format"}}},
           .end =
-              "SIGTERM and Ctrl-C end the master; tasks keep running. Exit codes: 0 ended by a "
-              "signal, 1 cannot start or go on, 2 wrong usage, 4 no longer the leader (started "
-              "again, it is a standby)."};
+              "The HTTP port serves the API, the page and /metrics. SIGTERM and Ctrl-C end the "
+              "master; tasks keep running. Exit codes: 0 ended by a signal, 1 cannot start "
+              "or go on, 2 wrong usage, 4 no longer the leader (started again, it is a standby)."};
 }
 
 constexpr int64_t kHistoryMibMax = 1 << 20;

@@ -37,8 +37,9 @@ std::string row(const gflags::CommandLineFlagInfo& flag) {
 }
 
 void print_help(std::string_view name, const DaemonHelp& help) {
-  std::string all = text("usage: ", name, " [--FLAG=VALUE]…\n\n", wrapped(help.what, kHelpColumns),
-                         "\n\nFlags, with their default values:\n");
+  std::string all =
+      text("usage: ", help.command.empty() ? name : help.command, " [--FLAG=VALUE]…\n\n",
+           wrapped(help.what, kHelpColumns), "\n\nFlags, with their default values:\n");
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);  // by file, then by name
   std::erase_if(flags, [&](const auto& flag) { return flag.filename != help.source; });

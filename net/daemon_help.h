@@ -19,6 +19,7 @@ struct DaemonHelp {
   std::string_view source;                 // the __FILE__ that defines its flags
   std::vector<FlagSection> sections = {};  // empty, or each flag once; else --help fails a CHECK
   std::string_view end = {};               // exit codes and signals, behind the flags
+  std::string_view command = {};           // its name in usage lines; empty: the program's
 };
 
 // Reads all flags. --help, --helpfull and --version print and end the process with 0; a wrong flag

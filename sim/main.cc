@@ -30,10 +30,11 @@ namespace proffer::sim {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: proffer-sim [--seed N] [--seeds K] [--workload W] [--faults LIST] [--agents A]\n"
+    "usage: proffer sim [--seed N] [--seeds K] [--workload W] [--faults LIST] [--agents A]\n"
     "                   [--tasks T] [--skip-faults LIST] [--shrink] [--until-failure]\n"
     "                   [--liars] [--trace] [--record DIR] [--json]\n"
     "Run K simulated clusters (default 1) with the seeds N, N+1, ... (default 1).\n"
+    "Equal seed and options give the equal run; a failing run prints its command.\n"
     "  --workload     many_small, open_offers, kills, mixed, batch, steady or tenants (default:\n"
     "                 the seed chooses); by name only: service, churn, once and masters (with\n"
     "                 three masters)\n"
@@ -50,8 +51,8 @@ constexpr std::string_view kUsage =
     "  --json         print one JSON object per seed\n"
     "Exit code: 0 all runs passed, 1 a run violated a law, 2 wrong usage or a write error.\n"
     "Examples:\n"
-    "  proffer-sim --seeds 100 --until-failure\n"
-    "  proffer-sim --seed 7 --workload batch --faults clog,agent_crash --trace\n"
+    "  proffer sim --seeds 100 --until-failure\n"
+    "  proffer sim --seed 7 --workload batch --faults clog,agent_crash --trace\n"
     "Faults:\n";
 
 constexpr size_t kShrinkRunsMax = 1'000;

@@ -119,8 +119,11 @@ DaemonHelp help() {
             {"heartbeat", "master_timeout", "executor_timeout", "executor_reregister_timeout"}},
            {"Logging", {"log_format"}}},
       .end =
-          "SIGTERM and Ctrl-C end the agent; --tasks_on_exit says whether its tasks keep "
-          "running. Exit codes: 0 ended by a signal, 1 cannot start or go on, 2 wrong usage."};
+          "Without --resources, the agent offers the CPUs that it may use, the memory that it may "
+          "use less a tenth (at most 1 GiB less), 90 % of the free disk, the machine's GPUs and "
+          "the ports 31000-32000. SIGTERM and Ctrl-C end the agent; --tasks_on_exit says whether "
+          "its tasks keep running. Exit codes: 0 ended by a signal, 1 cannot start or go on, 2 "
+          "wrong usage."};
 }
 
 Masters masters_from_flags() {

@@ -146,15 +146,17 @@ int check(const Words& words) {
   return 0;
 }
 
-int dump(const Words& words) {
+// `command` is its name: registry dump, or backup.
+int dump_as(std::string_view command, const Words& words) {
   Common common;
   std::string file;
-  Arguments arguments("proffer registry dump FILE",
+  Arguments arguments(text("proffer ", command, " FILE"),
                       "copy a registry, consistent at one moment, to a new file. The file contains "
-                      "secrets of frameworks. A master may use the registry meanwhile.");
+                      "secrets of frameworks. A master may use the registry meanwhile. Restore it "
+                      "with: proffer registry restore FILE");
   arguments.required("FILE", &file, "file to create");
   arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
-  arguments.examples({"proffer registry dump backup.db"});
+  arguments.examples({text("proffer ", command, " backup.db")});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = common.place.read();
   if (!found) return print_error(found.error(), common.json);
@@ -163,6 +165,8 @@ int dump(const Words& words) {
   print_found(file, *written, common);
   return 0;
 }
+
+int dump(const Words& words) { return dump_as("registry dump", words); }
 
 int restore(const Words& words) {
   Common common;
@@ -242,6 +246,7 @@ int main(const Words& words) {
     print_usage(stdout);
     return 0;
   }
+  if (words[0] == "backup") return dump_as("backup", {words.begin() + 1, words.end()});
   std::vector<std::string_view> known;
   for (const Verb& verb : kVerbs) {
     if (verb.name == words[0]) return verb.run({words.begin() + 1, words.end()});

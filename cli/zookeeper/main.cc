@@ -218,7 +218,9 @@ int install(const Words& words) {
   Arguments arguments("proffer zookeeper install DIR",
                       "put the files that proffer zookeeper init made for this machine in their "
                       "places, with their owners and modes. Other flags of the master stay. A key "
-                      "is never replaced; other files stay as FILE.old. Run it as root.");
+                      "is never replaced; other files stay as FILE.old. Run it as root. Next, "
+                      "when all machines have their files: systemctl restart zookeeper, then "
+                      "proffer-master, on each machine.");
   arguments.required("DIR", &dir, "directory of this machine, as in cluster/m1.example");
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.examples({"sudo proffer zookeeper install cluster/m1.example"});

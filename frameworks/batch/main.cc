@@ -12,6 +12,7 @@
 #include <glog/logging.h>
 
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "frameworks/batch/core/job.h"
 #include "frameworks/batch/shell/commands.h"
 #include "frameworks/batch/shell/scheduler.h"
@@ -40,15 +41,16 @@ constexpr std::string_view kJobExitCodes =
     "usage, 3 the master or the scheduler cannot be reached, 128 + N after signal N (130 after "
     "Ctrl-C).";
 constexpr std::string_view kSchedules =
-    "To create a schedule, submit a job or pipeline whose file has a `schedule`. Submitting it "
-    "again "
-    "replaces the schedule of the same name.";
+    "To create a schedule, submit a job or pipeline whose file has a `schedule`. Its times are in "
+    "UTC unless the schedule has a `zone`. Submitting it again replaces the schedule of the same "
+    "name.";
 constexpr std::string_view kElements =
     "If the job fails or is cancelled, proffer batch retry runs the missing elements, for 24 "
     "hours. The output directory, on the file system of this machine and of all agents, is "
     "new and gets a few files for all elements; proffer batch results reads them. An element "
     "that ends with a code of --ok is done, any other end is a failure; the job succeeds with "
-    "at most --max-failed failures (default 0). An attempt that is lost with its agent, or "
+    "at most --max-failed failures, and ends at once with more. Without --max-failed, all elements "
+    "run, and the job fails if one of them fails. An attempt that is lost with its agent, or "
     "preempted, is no failure and runs again. --files and --fetch put files into "
     "$PROFFER_SANDBOX, not into --directory. The environment of a task is PATH, HOME (the "
     "sandbox), USER, LANG, $PROFFER_… and --env, not that of this shell; standard input is "
@@ -131,8 +133,9 @@ class Verbs {
         ->capture_default_str();
     history_command->footer(
         footer_of({kExitCodes}, "Example:\n  proffer batch history --limit 20"));
-    CLI::App* logs_command = verb("logs", "print the output of a job's tasks",
-                                  [this] { return show_logs(id_, logs_, options_); });
+    CLI::App* logs_command =
+        verb("logs", "print standard error of a job's task; --stdout: standard output",
+             [this] { return show_logs(id_, logs_, options_); });
     logs_command->footer(
         footer_of({kExitCodes}, "Example:\n  proffer batch logs words-7 map-3 -f"));
     logs_command->add_option("JOB", id_, "job id, as in words-7")->required();
@@ -170,15 +173,20 @@ class Verbs {
 
   int go(int argc, char** argv) {
     argc = take_command(argc, argv);
+    if (const Result<void> known = check_verbs(argc, argv); !known) {
+      const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+      return print_error(known.error(), json);
+    }
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
       if (e.get_exit_code() == 0) return app_.exit(e);  // --help
-      return print_error(Error::invalid_argument(e.what()).with_hint(
-                             lacks_dashes_ ? "write the command after --: proffer batch map "
-                                             "[OPTIONS] -- COMMAND {} ::: ARGUMENTS"
-                                           : "see: proffer batch --help"),
-                         options_.json);
+      return print_error(
+          Error::invalid_argument(plain_usage_problem(e.what()))
+              .with_hint(lacks_dashes_ ? "write the command after --: proffer batch map "
+                                         "[OPTIONS] -- COMMAND {} ::: ARGUMENTS"
+                                       : text("see: ", command_name(), " --help")),
+          options_.json);
     }
     if (Result<void> ok = read_env(env_, job_.flags); !ok) {
       return print_error(ok.error(), options_.json);
@@ -199,6 +207,43 @@ class Verbs {
   }
 
  private:
+  // "proffer batch cron pause": as far as the command line was parsed.
+  std::string command_name() const {
+    std::string name = "proffer batch";
+    const CLI::App* at = &app_;
+    while (!at->get_subcommands().empty()) {
+      at = at->get_subcommands().front();
+      name += " " + at->get_name();
+    }
+    return name;
+  }
+
+  // Refuses an unknown subcommand, which --help would hide. Errors: kInvalidArgument.
+  Result<void> check_verbs(int argc, char** argv) const {
+    const CLI::App* at = &app_;
+    std::string name = "proffer batch";
+    for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+      const std::vector<const CLI::App*> verbs =
+          at->get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); });
+      if (verbs.empty()) break;
+      std::vector<std::string_view> known;
+      const CLI::App* found = nullptr;
+      for (const CLI::App* one : verbs) {
+        if (one->get_name() == argv[i]) found = one;
+        known.push_back(one->get_name());
+      }
+      if (found == nullptr) {
+        const std::string_view near = nearest(argv[i], known);
+        return Error::invalid_argument(text("unknown subcommand ", quoted(argv[i])))
+            .with_hint(near.empty() ? text("list them with: ", name, " --help")
+                                    : text("did you mean `", name, " ", near, "`?"));
+      }
+      at = found;
+      name += " " + at->get_name();
+    }
+    return {};
+  }
+
   CLI::App* verb(const std::string& name, const std::string& what, std::function<int()> action) {
     return verb(app_, name, what, std::move(action));
   }
@@ -260,14 +305,17 @@ class Verbs {
   void add_job(CLI::App* command, std::initializer_list<std::string_view> paragraphs) {
     command->footer(footer_of(
         paragraphs,
-        "A job file has these options as keys, with _ for -: name, role, band, priority, map, "
-        "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
-        "sort, sort_memory, input, input_format,\ndecompress, output, reducers, split, "
-        "speculation, by_file, allow_empty, fail_if_impossible, resources,\ntime_limit, "
-        "prefer_hosts, locality, locality_wait, files, fetch, env. The file of an array has: "
-        "command, array,\narguments, each_line, each_file, at_once, retries, retry_on, ok, "
-        "max_failed, directory; or run. The file of a\npipeline has stages, each with these keys. "
-        "Options override the file.\n\nExamples:\n"
+        "A job file has these options as keys, with _ for -: name, role, band, priority, after,\n"
+        "after_failure, after_any, after_each, when, map, map_accepts, reduce, reduce_accepts,\n"
+        "combine, key_fields, partition_fields, separator, sort, sort_memory, input, "
+        "input_format,\n"
+        "decompress, output, reducers, split, speculation, by_file, allow_empty,\n"
+        "fail_if_impossible, resources, time_limit, prefer_hosts, locality, locality_wait, files,\n"
+        "fetch, env. It may also have parameters (their names and defaults) and a schedule (a\n"
+        "cron expression, as in '30 3 * * *'). The file of an array has: command, array, gang,\n"
+        "arguments, each_line, each_file, at_once, retries, retry_on, ok, max_failed, timeout,\n"
+        "directory; or run. The file of a pipeline has stages, each with these keys except name,\n"
+        "role, parameters and schedule. Options override the file.\n\nExamples:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
         "/tmp/words\n"
         "  proffer batch submit job.yaml --parameter day=2026-11-27"));
@@ -367,9 +415,9 @@ class Verbs {
                      "file to copy to the sandbox of each task, executable; can be repeated")
         ->allow_extra_args(false);
     command
-        ->add_option(
-            "--fetch", flags.fetch,
-            "file or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated")
+        ->add_option("--fetch", flags.fetch,
+                     "agent's file:// or http(s) "
+                     "URI[,sha256=SUM][,name=NAME][,executable][,extract]; repeatable")
         ->allow_extra_args(false);
     command->add_option("--env", env_, "environment variable, NAME=VALUE; can be repeated")
         ->allow_extra_args(false);
@@ -451,9 +499,8 @@ class Verbs {
                         "exit codes that are retried, as in 75,111 (default: all but 126 and 127)");
     command->add_option("--ok", flags.ok,
                         "exit codes of an element that count as success (default 0)");
-    command->add_option(
-        "--max-failed", flags.max_failed,
-        "end the job if more elements fail than this, as in 10 or 5% (default: run all)");
+    command->add_option("--max-failed", flags.max_failed,
+                        "allow this many failed elements, as in 10 or 5% (default: none)");
     command->add_option("--timeout", flags.timeout, "another name for --time-limit");
     command->option_defaults()->group("Task");
     command->add_option(

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <glog/logging.h>
 
+#include "common/text.h"
+#include "common/usage_problem.h"
 #include "frameworks/service/shell/scheduler.h"
 #include "net/json_log.h"
 #include "net/membership.h"
@@ -79,7 +81,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help
-    return print_error(Error::invalid_argument(e.what()).with_hint("see: proffer service --help"),
+    std::string command = "proffer service";
+    for (const CLI::App* verb : app.get_subcommands()) command += " " + verb->get_name();
+    return print_error(Error::invalid_argument(plain_usage_problem(e.what()))
+                           .with_hint(text("see: ", command, " --help")),
                        run.json);
   }
   if (Result<void> chosen = choose_log_format(log_format, "proffer-service"); !chosen) {

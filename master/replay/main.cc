@@ -15,6 +15,7 @@
 
 #include "common/printable.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "master/recording/life_replay.h"
 #include "master/replay/lives.h"
 #include "proto/json/blame_json.h"
@@ -353,7 +354,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
-    return fail(Error::invalid_argument(error.what()).with_hint("see: proffer replay --help"),
+    return fail(Error::invalid_argument(plain_usage_problem(error.what()))
+                    .with_hint("see: proffer replay --help"),
                 json);
   }
   for (const auto* words : {&options.explain, &options.blame}) {

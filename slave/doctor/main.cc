@@ -96,7 +96,8 @@ int main(int argc, char** argv) {
       {.what = "Checks this machine for running an agent: what works, what does not, and what to "
                "do. For example: proffer doctor --work_dir=/var/lib/proffer/agent",
        .source = __FILE__,
-       .end = "Exit codes: 0 no check fails, 1 a check fails, 2 wrong usage."},
+       .end = "Exit codes: 0 no check fails, 1 a check fails, 2 wrong usage.",
+       .command = "proffer doctor"},
       argc, argv);
   const std::vector<Finding> findings = doctor::examine(options_from_flags());
   const bool is_well = std::none_of(findings.begin(), findings.end(), [](const Finding& one) {

@@ -5,6 +5,7 @@
 #include "common/limits.h"
 #include "common/printable.h"
 #include "common/prng.h"
+#include "common/usage_problem.h"
 
 namespace proffer::text_test {
 namespace {
@@ -60,6 +61,15 @@ TEST(Text, QuotedIsShortAndWithoutControlCharactersWhateverItQuotes) {
     EXPECT_LE(shown.size(), 820u);
     for (const char c : shown) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
   }
+}
+
+TEST(Text, ProblemsOfUsageArePlain) {
+  EXPECT_EQ(plain_usage_problem("The following argument was not expected: x"),
+            "unexpected argument 'x'");
+  EXPECT_EQ(plain_usage_problem("The following arguments were not expected: x --y"),
+            "unexpected arguments 'x --y'");
+  EXPECT_EQ(plain_usage_problem("A subcommand is required"), "a subcommand is missing");
+  EXPECT_EQ(plain_usage_problem("JOB is required"), "JOB is required");
 }
 
 TEST(Text, JoinsPartsOfAllTypes) {

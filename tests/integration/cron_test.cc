@@ -61,6 +61,11 @@ TEST_F(Schedules, AreSubmittedSeenPausedAndRemoved) {
   EXPECT_THAT(resumed.out, HasSubstr("copy next fires at 20"));
   const Exit unknown = cluster.proffer({"batch", "cron", "pause", "copi"});
   EXPECT_EQ(unknown.code, 1);
+  const Exit no_verb = cluster.proffer({"batch", "cron", "create", "--help"});
+  EXPECT_EQ(no_verb.code, 2) << no_verb.out;
+  EXPECT_THAT(no_verb.err, HasSubstr("unknown subcommand 'create'"));
+  EXPECT_THAT(cluster.proffer({"batch", "cron", "pause"}).err,
+              HasSubstr("see: proffer batch cron pause --help"));
   EXPECT_EQ(cluster.proffer({"batch", "cron", "next", "copi"}).code, 1);
   EXPECT_EQ(cluster.proffer({"batch", "cron", "remove", "copy"}).code, 0);
   EXPECT_THAT(cluster.proffer({"batch", "cron", "list"}).out, Not(HasSubstr("copy")));

@@ -100,6 +100,7 @@ class LostRegistry : public testing::Test {
 
 TEST_F(LostRegistry, ComesBackFromADumpAndItsTasksRunOn) {
   const std::string dump = home_ / "dump";
+  EXPECT_THAT(proffer({"backup", "--help"}).out, HasSubstr("usage: proffer backup FILE"));
   const Exit made = proffer({"backup", dump, "--data-dir=" + data()});
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("is intact"));
