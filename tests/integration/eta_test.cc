@@ -24,7 +24,7 @@ proto::PendingPage pending(const Cluster& cluster) {
   return page ? *page : proto::PendingPage();
 }
 
-// Tasks of one kind, each of which needs the whole cluster.
+// Tasks of one kind. Each needs the whole cluster.
 Words sort_that(const std::string& command) {
   return {"run", "--name=sort", "--cpus=2", "--mem=64", "--", command};
 }

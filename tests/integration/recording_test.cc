@@ -252,7 +252,7 @@ TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
   EXPECT_THAT(said.out, HasSubstr("between leaders "));
   EXPECT_THAT(said.out, HasSubstr(" with 3 tasks launched, "));
   EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
-  // Both runs are replayed as one workload: three tasks, one of which ran across the failover.
+  // Both runs are replayed as one workload: three tasks; one ran across the failover.
   dirs.insert(dirs.end(), {"--with", "role default weight=2", "--json"});
   const Exit tried = run(dirs);
   ASSERT_EQ(tried.code, 0) << tried.err;
