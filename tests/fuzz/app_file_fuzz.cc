@@ -1,5 +1,5 @@
-// An app file of service. App files have no printer, so the target has one: JSON, of which YAML is
-// a superset.
+// An app file of service. App files have no printer, so the target prints JSON: YAML is a superset
+// of it.
 
 #include <string>
 

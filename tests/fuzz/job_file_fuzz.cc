@@ -1,5 +1,5 @@
-// A job file of batch. Job files have no printer, so the target has one: JSON, of which YAML is a
-// superset.
+// A job file of batch. Job files have no printer, so the target prints JSON: YAML is a superset of
+// it.
 
 #include <algorithm>
 #include <optional>

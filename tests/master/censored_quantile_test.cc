@@ -20,7 +20,7 @@ TEST(CensoredQuantile, OfKnownValuesIsTheirNearestRank) {
   EXPECT_EQ(censored_quantile({7}, {}, 500), 7);
 }
 
-// The textbook example: remissions of 21 patients in weeks, 12 of which lasted at the end of the
+// The textbook example: remissions of 21 patients in weeks; 12 remissions lasted at the end of the
 // study (Freireich and others, Blood 1963). The median is 23 weeks.
 TEST(CensoredQuantile, OfRemissionsIsThatOfTheTextbooks) {
   const std::vector<int64_t> ended = {6, 6, 6, 7, 10, 13, 16, 22, 23};
