@@ -188,9 +188,9 @@ class Watcher {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0 || options_.json) return false;
     note("");
     print_question(text("detach (d) and keep ", job, " running, or cancel it (c, or Ctrl-C)? "));
+    if (!wait_for_input(STDIN_FILENO)) return false;
     char buffer[64];
     const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
-    take_signal();
     return got > 0 && (buffer[0] == 'd' || buffer[0] == 'D');
   }
 

@@ -11,5 +11,8 @@ inline constexpr int kSignalCode = 128;
 void catch_signals();
 // The last signal since the last call; 0: none.
 int take_signal();
+// Waits for input or a signal, also one that came before this call. True: the descriptor has
+// something to read (or its end); false: a signal came, and is taken.
+bool wait_for_input(int fd);
 
 }  // namespace proffer::batch
