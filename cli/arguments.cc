@@ -150,9 +150,16 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
 
 std::string shell_command(const std::vector<std::string>& words) {
   if (words.size() == 1) return words.front();
-  std::string out;
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
+  // A shell that is bash takes a name like -x for an option of exec.
+  std::string out = words.front().starts_with('-') ? "" : "exec";
   for (const std::string& word : words) {
     if (!out.empty()) out += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      out += word;
+      continue;
+    }
     out += '\'';
     for (const char c : word) {
       if (c == '\'')

@@ -56,8 +56,9 @@ class Arguments {
   std::unique_ptr<Impl> impl_;
 };
 
-// The command line for a shell: one word is already a command line; of several words each becomes
-// one argument.
+// The command line for a shell: one word is already a command line. Several are a program and its
+// arguments; the program takes the place of the shell, so that signals reach it and its end is that
+// of the command.
 std::string shell_command(const std::vector<std::string>& words);
 
 }  // namespace proffer::cli

@@ -193,6 +193,9 @@ void Run::on_update(const proto::TaskStatus& status) {
                                           ": ", to_text(status.reason),
                                           status.message.empty() ? "" : ": ", status.message)));
   }
+  if (status.state == proto::TaskState::kFinished && !status.message.empty() && !options_.json) {
+    print_warning_text(text("task ", status.task.str(), ": ", status.message));
+  }
   end_if_all_ended();
 }
 

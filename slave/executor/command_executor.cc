@@ -1,23 +1,29 @@
 // The life of a command. start_task starts it. Meanwhile `look` runs its health check, if there is
-// one, and look_whether_ready detects its readiness. `reap` gets its end, and `settle` kills its
-// remaining processes and reports the end. A command has ended only when all its processes have, so
-// that its output is complete and its resources are free. A task with a group (task_group.h) runs
-// its init steps first: go_on starts the next one, or the sidecars and the command.
+// one, and look_whether_ready detects its readiness. `reap` gets its end, and `settle` waits for
+// what the command left behind, kills the rest, and reports the end. A command has ended only when
+// all its processes have, so that its output is complete and its resources are free. A task with a
+// group (task_group.h) runs its init steps first: go_on starts the next one, or the sidecars and
+// the command.
 
 #include "slave/executor/command_executor.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/printable.h"
 #include "common/text.h"
+#include "net/fd.h"
+#include "net/left_processes.h"
 #include "net/local_client.h"
 #include "proto/codec/codec.h"
 #include "proto/task_group.h"
@@ -34,6 +40,8 @@ namespace {
 // The maximum wait for a process that SIGKILL does not end, because it is in an uninterruptible
 // wait.
 constexpr Duration kSettleMax = seconds(2);
+// How often the processes are looked at that a command left behind and that may still write.
+constexpr Duration kLookAtWritersEvery = milliseconds(20);
 // How long an executor without a task waits for an agent that is not connected.
 constexpr Duration kIdleWithoutAgent = seconds(30);
 // If a command ends within this time, running and the end are reported together. So each of the
@@ -46,6 +54,13 @@ constexpr size_t kLastWordsBytesMax = 1'024;
 std::string words_of_signal(int signal) {
   const char* name = sigabbrev_np(signal);
   return text("signal ", signal, " (SIG", name == nullptr ? "?" : name, ")");
+}
+
+std::string name_of_process(pid_t pid) {
+  const Fd file(open(text("/proc/", pid, "/comm").c_str(), O_RDONLY | O_CLOEXEC));
+  char name[32];
+  const ssize_t got = file.get() < 0 ? 0 : read(file.get(), name, sizeof name);
+  return std::string(name, static_cast<size_t>(std::max<ssize_t>(got - 1, 0)));
 }
 
 // " ended with exit code 1"
@@ -93,20 +108,36 @@ struct CommandExecutor::Impl {
     bool kill_asked = false;
     std::optional<int> executor_signal = {};  // received by this executor while the command ran
     std::optional<int> wait_status = {};      // when the command itself has ended
+    bool step_ended = false;                  // its init step has ended well
     Time ended_at = {};
     std::unique_ptr<Timer> force = {};  // sends SIGKILL after the grace period
-    Time force_at = {};
+    std::optional<Time> force_at = {};
+    // The process groups, and single processes outside of them, that got its polite signal.
+    std::set<pid_t> signalled = {};
+    std::optional<Time> killed_at = {};  // when the first process that it left behind was killed
+    std::string left_note = {};          // about a process whose output may be cut
     std::unique_ptr<Group> group = {};
 
     bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
+    // Only processes that it left behind may remain.
+    bool is_left() const { return is_over() || step_ended; }
     // Whether its end was not requested.
     bool is_wanted() const { return !wait_status && !kill_asked && !executor_signal; }
+    // Until when the processes that it left behind may go on.
+    Time left_until() const {
+      if (force_at) return *force_at;
+      return kill_asked || executor_signal ? ended_at : ended_at + kLeftOutputMax;
+    }
     std::string name_of_step() const {
       return text("init step ", group->commands.init[group->steps_begun - 1].name);
     }
-    void signal_sidecars(int signal) const {
+    void signal_group(pid_t leader, int signal) {
+      signalled.insert(leader);
+      kill(-leader, signal);
+    }
+    void signal_sidecars(int signal) {
       if (group == nullptr) return;
-      for (const auto& [sidecar, name] : group->sidecars) kill(-sidecar, signal);
+      for (const auto& [sidecar, name] : group->sidecars) signal_group(sidecar, signal);
     }
   };
 
@@ -150,6 +181,7 @@ struct CommandExecutor::Impl {
   Result<pid_t> begin_next(Running& command);
   void look_after(const proto::RunTask& run);
   void on_step_ended(const TaskId& id, int status);
+  void end_step(const TaskId& id);
   void on_sidecar_ended(const TaskId& id, pid_t pid, int status);
   void tell_not_ready(const TaskId& id);
   void end_by_force(const TaskId& id, Time due);
@@ -166,6 +198,9 @@ struct CommandExecutor::Impl {
   Watch* watch_of_command(pid_t pid);
   void reap();
   void settle();
+  std::optional<Time> end_rest(Running& command, const std::vector<pid_t>& rest);
+  std::vector<pid_t> left_by(const Running& command, const std::vector<pid_t>& children,
+                             bool some_run) const;
   void tell_end(const TaskId& id, const Running& command, bool left);
   void finish_if_idle();
   void leave_if_spare();
@@ -328,11 +363,24 @@ Result<pid_t> CommandExecutor::Impl::begin_next(Running& command) {
 
 void CommandExecutor::Impl::on_step_ended(const TaskId& id, int status) {
   Running& command = running.at(id);
-  if (status == 0 && command.is_wanted()) return go_on(id);
+  command.ended_at = loop.now();
+  if (status == 0 && command.is_wanted()) {
+    command.step_ended = true;
+    return;
+  }
   command.group->failure = text(command.name_of_step(), words_of_end(status));
   command.group->failed_status = status;
   command.wait_status = status;
-  command.ended_at = loop.now();
+}
+
+// What the init step left behind has ended, too.
+void CommandExecutor::Impl::end_step(const TaskId& id) {
+  Running& command = running.at(id);
+  command.step_ended = false;
+  command.killed_at.reset();
+  if (command.is_wanted()) return go_on(id);
+  command.wait_status = 0;
+  settle_timer.arm(loop.now());
 }
 
 // While the command runs, this ends the task.
@@ -464,29 +512,33 @@ void CommandExecutor::Impl::on(const sdk::EndTask& end) {
 
 void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   Running& command = running.at(id);
-  if (command.wait_status) {  // Only its sidecars are left, and they have got the signal.
-    if (command.is_over()) return;
-    if (grace > Duration()) return end_by_force(id, loop.now() + grace);
-    return command.signal_sidecars(SIGKILL);
-  }
   command.watch.reset();
   command.wait.reset();
-  kill(-command.pid, grace > Duration() ? command.kill_signal : SIGKILL);
-  if (grace > Duration()) return end_by_force(id, loop.now() + grace);
+  const bool is_polite = grace > Duration();
+  if (!command.wait_status && !command.step_ended) {
+    command.signal_group(command.pid, is_polite ? command.kill_signal : SIGKILL);
+  }
+  if (is_polite) return end_by_force(id, loop.now() + grace);
   command.kill_grace = {};  // Its sidecars get no grace period either.
+  if (command.wait_status) command.signal_sidecars(SIGKILL);
   command.force.reset();
+  command.force_at = loop.now();
+  settle_timer.arm(loop.now());
 }
 
-// The command, and then its sidecars, share one grace period: the shortest that was requested.
+// The command, then its sidecars, and all that they leave behind share one grace period: the
+// shortest that was requested.
 void CommandExecutor::Impl::end_by_force(const TaskId& id, Time due) {
   Running& command = running.at(id);
-  if (command.force != nullptr && command.force_at <= due) return;
+  if (command.is_left()) settle_timer.arm(loop.now());  // They get the polite signal.
+  if (command.force_at && *command.force_at <= due) return;
   command.force_at = due;
   command.force = std::make_unique<Timer>(loop, [this, id] {
     const auto at = running.find(id);
     if (at == running.end()) return;
-    if (!at->second.wait_status) kill(-at->second.pid, SIGKILL);
+    if (!at->second.wait_status && !at->second.step_ended) kill(-at->second.pid, SIGKILL);
     at->second.signal_sidecars(SIGKILL);
+    settle_timer.arm(loop.now());
   });
   command.force->arm(due);
 }
@@ -518,16 +570,14 @@ void CommandExecutor::Impl::reap() {
     siginfo_t ended = {};
     if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) break;
     const auto at = std::find_if(running.begin(), running.end(), [&](const auto& one) {
-      return one.second.pid == ended.si_pid && !one.second.wait_status;
+      return one.second.pid == ended.si_pid && !one.second.wait_status && !one.second.step_ended;
     });
     Watch* const watched = at == running.end() ? watch_of_command(ended.si_pid) : nullptr;
     const auto around = std::find_if(running.begin(), running.end(), [&](const auto& one) {
       return one.second.group != nullptr && one.second.group->sidecars.contains(ended.si_pid);
     });
-    // Signals the rest of its group, while the group id cannot be reused.
-    if (at != running.end() || watched != nullptr || around != running.end()) {
-      kill(-ended.si_pid, SIGKILL);
-    }
+    // Signals the rest of a check's group, while the group id cannot be reused.
+    if (watched != nullptr) kill(-ended.si_pid, SIGKILL);
     int status = 0;
     waitpid(ended.si_pid, &status, 0);
     if (watched != nullptr) watched->probe.on_command_ended(status);
@@ -550,33 +600,84 @@ void CommandExecutor::Impl::reap() {
   settle();
 }
 
-// Kills the remaining processes of ended commands, and reports the ends of those without any.
-// Orphans become children of this process generation by generation, and the end of each calls this
-// again.
+// The children of this process that the command left behind. An executor with a single task is the
+// parent of all its orphans. In a shared one they are known by their process groups while other
+// tasks run.
+std::vector<pid_t> CommandExecutor::Impl::left_by(const Running& command,
+                                                  const std::vector<pid_t>& children,
+                                                  bool some_run) const {
+  if (command.own || !some_run) return children;
+  std::vector<pid_t> left;
+  for (const pid_t child : children) {
+    const pid_t group = getpgid(child);
+    if (group == command.pid || command.signalled.contains(group)) left.push_back(child);
+  }
+  return left;
+}
+
+// What an ended command left behind: after the polite signal it has the rest of the grace period.
+// If the command has ended by itself, it may go on while a part of it still writes. Then it is
+// killed. Returns when to look again; none if nothing remains, or only what cannot be killed.
+std::optional<Time> CommandExecutor::Impl::end_rest(Running& command,
+                                                    const std::vector<pid_t>& rest) {
+  if (rest.empty()) return std::nullopt;
+  const bool is_asked = command.force_at || command.kill_asked || command.executor_signal;
+  const bool in_time = loop.now() < command.left_until();
+  if (in_time && is_asked) {
+    for (const pid_t pid : rest) {
+      if (command.signalled.contains(getpgid(pid))) continue;
+      if (command.signalled.insert(pid).second) kill(pid, command.kill_signal);
+    }
+    return command.left_until();
+  }
+  if (!is_asked && !command.killed_at) {
+    const CommandOutput output(STDOUT_FILENO, STDERR_FILENO);
+    const auto writer =
+        std::find_if(rest.begin(), rest.end(), [&](pid_t pid) { return output.has_writer(pid); });
+    if (in_time && writer != rest.end()) {
+      return std::min(command.left_until(), loop.now() + kLookAtWritersEvery);
+    }
+    if (writer != rest.end()) {
+      command.left_note =
+          text("process ", *writer, " (", printable(name_of_process(*writer)), ") still ran ",
+               to_text(kLeftOutputMax), " after the command had ended, and was killed");
+    }
+  }
+  for (const pid_t pid : rest) kill(pid, SIGKILL);
+  if (!command.killed_at) command.killed_at = loop.now();
+  const Time given_up = *command.killed_at + kSettleMax;
+  return loop.now() < given_up ? std::optional(given_up) : std::nullopt;
+}
+
+// Reports the ends of commands that left nothing behind. Orphans become children of this process
+// generation by generation, and the end of each calls this again.
 void CommandExecutor::Impl::settle() {
+  const std::vector<pid_t> children = children_of_this_process();
   const bool some_run = std::any_of(running.begin(), running.end(),
-                                    [](const auto& one) { return !one.second.is_over(); });
-  bool left = false;
-  if (!some_run) {  // While other tasks run, an orphan may be theirs.
-    for (const pid_t pid : children_of_this_process()) {
-      left = true;
-      kill(pid, SIGKILL);
-    }
-  }
+                                    [](const auto& one) { return !one.second.is_left(); });
+  std::optional<Time> again;
+  std::vector<TaskId> steps;
   std::vector<std::pair<TaskId, Running>> ended;
+  bool left = false;
   for (auto at = running.begin(); at != running.end();) {
-    const bool due =
-        at->second.is_over() && (!left || loop.now() >= at->second.ended_at + kSettleMax);
-    if (due) {
-      if (!at->second.is_told) tell_running(at->first, {});
-      ended.emplace_back(at->first, std::move(at->second));
-      at = running.erase(at);
+    const auto one = at++;
+    Running& command = one->second;
+    if (!command.is_left()) continue;
+    const std::vector<pid_t> rest = left_by(command, children, some_run);
+    if (const std::optional<Time> look = end_rest(command, rest)) {
+      again = again ? std::min(*again, *look) : *look;
+    } else if (command.step_ended) {
+      steps.push_back(one->first);
     } else {
-      ++at;
+      left |= !rest.empty();
+      if (!command.is_told) tell_running(one->first, {});
+      ended.emplace_back(one->first, std::move(command));
+      running.erase(one);
     }
   }
+  settle_timer.arm(again);
   for (const auto& [id, command] : ended) tell_end(id, command, left);
-  settle_timer.arm(left ? std::optional<Time>(loop.now() + kSettleMax) : std::nullopt);
+  for (const TaskId& id : steps) end_step(id);
   finish_if_idle();
 }
 
@@ -601,6 +702,9 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
   if (has_failed_around) {
     status.state = proto::TaskState::kFailed;
     status.message = command.group->failure;
+  }
+  if (!command.left_note.empty()) {
+    status.message += text(status.message.empty() ? "" : "; ", command.left_note);
   }
   // A task whose end was requested counts as killed, regardless of how it ended.
   if (command.kill_asked) {

@@ -1,6 +1,7 @@
 #include "frameworks/batch/executor/element.h"
 
-#include <chrono>
+#include <algorithm>
+#include <thread>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +17,13 @@
 #include "common/text.h"
 #include "frameworks/batch/core/array.h"
 #include "frameworks/batch/executor/posix.h"
+#include "net/left_processes.h"
 
 namespace proffer::batch {
 namespace {
 
-constexpr Duration kTimeoutGrace = seconds(2);
+constexpr std::chrono::milliseconds kPauseFirst{2};  // doubled from look to look
+constexpr std::chrono::milliseconds kPauseMax{50};
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> list;
@@ -93,6 +96,10 @@ void ElementGroup::signal(int signal) {
 void ElementGroup::send(int signal) {
   const std::lock_guard lock(mutex_);
   if (group_ > 0) ::kill(-group_, signal);
+}
+bool ElementGroup::is_interrupted() const {
+  const std::lock_guard lock(mutex_);
+  return is_interrupted_;
 }
 
 // A command that cannot be executed has an exit code. If the machine cannot start processes, or
@@ -169,11 +176,36 @@ bool Element::wait(pid_t pid, Duration timeout) {
   };
   if (ends_within(timeout)) return true;
   group_.send(SIGTERM);
-  if (!ends_within(kTimeoutGrace)) {
+  if (!ends_within(grace_)) {
     group_.send(SIGKILL);
     ended(0);
   }
   return false;
+}
+
+// Other processes of the group may go on: all of them for the rest of the grace, if the end was
+// requested, else those that still write, and what feeds them. The group keeps its number while it
+// has a member.
+void Element::wait_for_rest(pid_t group, const ElementStart& start, bool in_time,
+                            std::chrono::steady_clock::time_point grace_ends) {
+  using Clock = std::chrono::steady_clock;
+  const CommandOutput output(start.out, start.err);
+  const Clock::time_point until = Clock::now() + std::chrono::nanoseconds(kLeftOutputMax.nanos());
+  const auto may_go_on = [&] {
+    if (!in_time) return Clock::now() < grace_ends;
+    // It was asked to end: the one that asked also kills it, when the grace is over.
+    if (group_.is_interrupted()) return true;
+    if (Clock::now() >= until) return false;
+    const std::vector<pid_t> members = members_of(group);
+    return std::any_of(members.begin(), members.end(),
+                       [&](pid_t pid) { return output.has_writer(pid); });
+  };
+  std::chrono::milliseconds pause = kPauseFirst;
+  while (has_members(group) && may_go_on()) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kPauseMax);
+  }
+  if (has_members(group)) group_.send(SIGKILL);
 }
 
 Result<int> Element::run(const ElementStart& start, Duration timeout) {
@@ -188,25 +220,28 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
   }();
   if (!pid) return pid.error();
   if (*pid < 0) return refused_code;
+  const auto began = std::chrono::steady_clock::now();
   const bool in_time = wait(*pid, timeout);
-  group_.send(SIGKILL);  // its processes in the background
+  int status = 0;
+  {
+    const std::lock_guard lock(group_.mutex_);
+    pid_t waited = -1;
+    do {
+      waited = ::waitpid(*pid, &status, 0);
+    } while (waited < 0 && errno == EINTR);
+    CHECK_EQ(waited, *pid) << "another part of the process reaped our child";
+    // Without a member its number may be given to another process.
+    if (!has_members(*pid)) group_.group_ = -1;
+  }
+  wait_for_rest(*pid, start, in_time, began + std::chrono::nanoseconds((timeout + grace_).nanos()));
   {
     const std::lock_guard lock(group_.mutex_);
     group_.group_ = -1;
   }
-  int status = 0;
-  pid_t waited = -1;
-  do {
-    waited = ::waitpid(*pid, &status, 0);
-  } while (waited < 0 && errno == EINTR);
-  CHECK_EQ(waited, *pid) << "another part of the process reaped our child";
   if (!in_time) return kTimedOutCode;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-bool Element::was_interrupted() const {
-  const std::lock_guard lock(group_.mutex_);
-  return group_.is_interrupted_;
-}
+bool Element::was_interrupted() const { return group_.is_interrupted(); }
 
 }  // namespace proffer::batch

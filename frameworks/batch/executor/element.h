@@ -3,6 +3,7 @@
 // One command of an array as its own process group: it is started and waited for, and no process of
 // it remains.
 
+#include <chrono>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -24,9 +25,10 @@ class ElementGroup {
  private:
   friend class Element;
   void send(int signal);
-  std::mutex mutex_;
+  bool is_interrupted() const;
+  mutable std::mutex mutex_;
   bool is_interrupted_ = false;
-  pid_t group_ = -1;  // its process is not reaped yet, so no other process can have this number
+  pid_t group_ = -1;  // it has a member, so no other process can have this number
 };
 
 struct ElementStart {
@@ -40,12 +42,14 @@ struct ElementStart {
 
 class Element {
  public:
-  explicit Element(ElementGroup& group) : group_(group) {}
+  // `grace`: between the polite signal after a timeout and SIGKILL.
+  Element(ElementGroup& group, Duration grace) : group_(group), grace_(grace) {}
 
-  // Runs the command to its end, and kills the rest of its group. Returns its exit code as a shell
-  // does: 127 if there is no such program, 126 if it cannot be executed, 128 plus the number of a
-  // signal, 124 after the timeout (zero: none): SIGTERM first, SIGKILL 2 s later. Errors:
-  // kUnavailable if no process can be started, or the directory cannot be entered.
+  // Runs the command to its end, waits for processes of its group that still write (left_processes
+  // in net), and kills the rest. Returns its exit code as a shell does: 127 if there is no such
+  // program, 126 if it cannot be executed, 128 plus the number of a signal, 124 after the timeout
+  // (zero: none), which first gives the whole group its grace. Errors: kUnavailable if no process
+  // can be started, or the directory cannot be entered.
   Result<int> run(const ElementStart& start, Duration timeout);
   // True if a signal() found the last command running: then it has not done its work, whatever its
   // exit code.
@@ -54,8 +58,11 @@ class Element {
  private:
   Result<pid_t> spawn(const ElementStart& start, int& refused_code);
   bool wait(pid_t pid, Duration timeout);
+  void wait_for_rest(pid_t group, const ElementStart& start, bool in_time,
+                     std::chrono::steady_clock::time_point grace_ends);
 
   ElementGroup& group_;
+  const Duration grace_;
 };
 
 }  // namespace proffer::batch

@@ -95,6 +95,7 @@ class BatchExecutor {
     for (const auto& [name, value] : task.spec.environment) setting_.environment[name] = value;
     setting_.stopped = &stopped_;
     setting_.group = &group_;
+    setting_.grace = grace_;
     setting_.done = &done_;
     setting_.on_task_status = [this](const std::string& status) {
       const std::lock_guard lock(status_mutex_);

@@ -80,7 +80,7 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
                      .directory = work.directory,
                      .out = lane->out(),
                      .err = lane->err()};
-  Element element(*setting.group);
+  Element element(*setting.group, setting.grace);
   const Clock::time_point began = Clock::now();
   const auto note_failure = [&](uint32_t place, const ElementEnd& end) {
     result.failures.push_back(

@@ -30,6 +30,7 @@ struct TaskSetting {
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
   const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
   ElementGroup* group = nullptr;                        // for a range: runs its commands
+  Duration grace = kKillGrace;                          // of a command after its timeout
   // Receives each status that the command reports, on another thread.
   std::function<void(const std::string&)> on_task_status = {};
   std::atomic<int64_t>* done = nullptr;  // progress, of kProgressWhole; see note_done
