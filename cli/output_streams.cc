@@ -27,6 +27,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/http_get.h"
+#include "net/randomness.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
@@ -43,7 +44,8 @@ struct Transfer {
   TaskId task = {};
   AgentId agent = {};  // read last from this one; empty if not known
   OutputStreams::Stream stream = OutputStreams::Stream::kStdout;
-  uint64_t offset = 0;  // bytes already written
+  uint64_t offset = 0;    // of the next byte in the file
+  std::string held = {};  // bytes that may be the beginning of a mark
   int tries_after_end = 0;
   std::optional<HttpGet> get = {};  // empty while it waits for its next try
 };
@@ -63,6 +65,9 @@ struct OutputStreams::Impl {
   Masters master;
   Sink sink;
   Failed failed;
+  Missing missing;
+  Closed closed;
+  std::string hole_mark;  // no output contains it: it is random
   Fd wake;
 
   std::mutex mutex;
@@ -86,6 +91,7 @@ struct OutputStreams::Impl {
   void try_again();
   Result<HttpPlace> find_agent(Transfer& transfer);
   void start(std::unique_ptr<Transfer> transfer, const Result<HttpPlace>& place);
+  void take(Transfer& transfer, std::string_view bytes);
   void give_up_or_wait(std::unique_ptr<Transfer> transfer, const std::string& why);
   void close(const Transfer& transfer);
   void rouse() const;
@@ -134,6 +140,7 @@ void OutputStreams::Impl::go_on() {
     } else if (status >= 300) {
       give_up_or_wait(std::move(transfer), text("its agent answered with status ", status));
     } else {
+      if (!transfer->held.empty()) sink(transfer->task, transfer->stream, transfer->held);
       close(*transfer);
     }
   }
@@ -194,15 +201,44 @@ void OutputStreams::Impl::start(std::unique_ptr<Transfer> transfer,
   const std::string target =
       text(file_target(transfer->framework, transfer->task,
                        transfer->stream == Stream::kStdout ? "stdout" : "stderr"),
-           "?follow=1&offset=", transfer->offset);
-  Result<HttpGet> get =
-      HttpGet::start(*place, target, [this, to = transfer.get()](std::string_view bytes) {
-        to->offset += bytes.size();
-        sink(to->task, to->stream, bytes);
-      });
+           "?follow=1&offset=", transfer->offset, "&hole=", hole_mark);
+  transfer->held.clear();  // It will be read again.
+  Result<HttpGet> get = HttpGet::start(
+      *place, target, [this, to = transfer.get()](std::string_view bytes) { take(*to, bytes); });
   if (!get) return give_up_or_wait(std::move(transfer), get.error().message());
   transfer->get = *std::move(get);
   transfers.push_back(std::move(transfer));
+}
+
+// Passes the output on without the marks of holes. Bytes at the end that may be the beginning of a
+// mark are held until the next bytes arrive.
+void OutputStreams::Impl::take(Transfer& transfer, std::string_view bytes) {
+  std::string& held = transfer.held;
+  held += bytes;
+  const auto pass_on = [&](size_t count) {
+    if (count == 0) return;
+    sink(transfer.task, transfer.stream, std::string_view(held).substr(0, count));
+    transfer.offset += count;
+    held.erase(0, count);
+  };
+  for (size_t mark; (mark = held.find(hole_mark)) != std::string::npos;) {
+    pass_on(mark);
+    const size_t end = held.find('\n');
+    if (end == std::string::npos) return;
+    const Result<int64_t> count =
+        parse_whole("the size of a hole",
+                    std::string_view(held).substr(hole_mark.size(), end - hole_mark.size()), 1,
+                    int64_t{1} << 50);
+    held.erase(0, end + 1);
+    if (!count) continue;
+    transfer.offset += static_cast<uint64_t>(*count);
+    missing(transfer.task, transfer.stream, static_cast<uint64_t>(*count));
+  }
+  size_t keep = std::min(held.size(), hole_mark.size() - 1);
+  while (keep > 0 && !hole_mark.starts_with(std::string_view(held).substr(held.size() - keep))) {
+    --keep;
+  }
+  pass_on(held.size() - keep);
 }
 
 void OutputStreams::Impl::give_up_or_wait(std::unique_ptr<Transfer> transfer,
@@ -223,6 +259,7 @@ void OutputStreams::Impl::give_up_or_wait(std::unique_ptr<Transfer> transfer,
 void OutputStreams::Impl::close(const Transfer& transfer) {
   if (--open[transfer.task] > 0) return;
   open.erase(transfer.task);
+  closed(transfer.task);
   const std::lock_guard lock(mutex);
   if (--unfinished == 0) idle.notify_all();
 }
@@ -232,10 +269,14 @@ void OutputStreams::Impl::rouse() const {
   CHECK(write(wake.get(), &one, sizeof one) == sizeof one) << std::strerror(errno);
 }
 
-OutputStreams::OutputStreams(const Masters& master, Sink sink, Failed failed)
+OutputStreams::OutputStreams(const Masters& master, Sink sink, Failed failed, Missing missing,
+                             Closed closed)
     : impl_(std::make_unique<Impl>(master)) {
   impl_->sink = std::move(sink);
   impl_->failed = std::move(failed);
+  impl_->missing = std::move(missing);
+  impl_->closed = std::move(closed);
+  impl_->hole_mark = text("hole-", random_secret().str().substr(0, 32), "-");
   impl_->wake = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   CHECK_GE(impl_->wake.get(), 0) << std::strerror(errno);
   impl_->thread = std::thread([impl = impl_.get()] { impl->drive(); });

@@ -15,11 +15,16 @@ namespace proffer::cli {
 class OutputStreams {
  public:
   enum class Stream : uint8_t { kStdout, kStderr };
-  // Called on the streams' thread, one at a time.
+  // These are called on the streams' thread, one at a time.
   using Sink = std::function<void(const TaskId&, Stream, std::string_view bytes)>;
   using Failed = std::function<void(const FrameworkId&, const TaskId&, const std::string& why)>;
+  // The agent has dropped this many bytes here, because the output was read too slowly for its
+  // limit.
+  using Missing = std::function<void(const TaskId&, Stream, uint64_t bytes)>;
+  // All output of the task has been written.
+  using Closed = std::function<void(const TaskId&)>;
 
-  OutputStreams(const Masters& master, Sink sink, Failed failed);
+  OutputStreams(const Masters& master, Sink sink, Failed failed, Missing missing, Closed closed);
   // Cuts the streams that still run.
   ~OutputStreams();
   OutputStreams(const OutputStreams&) = delete;

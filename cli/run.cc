@@ -1,10 +1,13 @@
 // proffer run: a framework with one ask. It streams its tasks' output from their agents, and ends
 // with their exit code.
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include <unistd.h>
@@ -15,8 +18,11 @@
 #include "cli/output.h"
 #include "cli/output_streams.h"
 #include "common/constraint_matcher.h"
+#include "common/hex.h"
+#include "common/printable.h"
 #include "common/roles.h"
 #include "common/text.h"
+#include "net/exported_environment.h"
 #include "proto/fetched_files.h"
 #include "proto/json/json.h"
 #include "sdk/scheduler.h"
@@ -56,10 +62,20 @@ int exit_code_of(const proto::TaskStatus& status) {
   return kExitRefused;
 }
 
+// Each task carries its environment, and one accept is one message.
+size_t tasks_in_one_message(const RunOptions& options) {
+  constexpr size_t kOverheadBytes = 2'048;
+  size_t bytes = kOverheadBytes + options.command.size();
+  for (const auto& [name, value] : options.environment) bytes += name.size() + value.size() + 48;
+  for (const proto::FetchedFile& file : options.fetch) bytes += file.uri.size() + 256;
+  return std::max<size_t>(kFrameBytesMax * 3 / 4 / bytes, 1);
+}
+
 class Run {
  public:
   explicit Run(RunOptions options)
       : options_(std::move(options)),
+        tasks_per_accept_(tasks_in_one_message(options_)),
         scheduler_({.name = options_.name,
                     .role = options_.role,
                     .master = to_text(options_.master),
@@ -73,7 +89,11 @@ class Run {
             [](const FrameworkId& framework, const TaskId& task, const std::string& why) {
               print_warning_text(
                   text("output of task ", task.str(), " of ", framework.str(), " is lost: ", why));
-            }) {}
+            },
+            [this](const TaskId& task, OutputStreams::Stream stream, uint64_t bytes) {
+              report_missing(task, stream, bytes);
+            },
+            [this](const TaskId& task) { on_output_closed(task); }) {}
 
   int go();
 
@@ -82,13 +102,22 @@ class Run {
   void on_update(const proto::TaskStatus& status);
   void on_ask_report(const proto::AskReport& report);
   void declare();
+  void interrupt(int signal);
   void end_if_all_ended();
+  int exit_code();
+  void report_missing(const TaskId& task, OutputStreams::Stream stream, uint64_t bytes);
+  void on_output_closed(const TaskId& task);
+  void tell_ended(const proto::TaskStatus& status);
+  void flush_json(const TaskId& task);
+  static int64_t number_of(const TaskId& task);
+  void write_json(const TaskId& task, bool to_stdout, std::string_view bytes);
   void write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes);
   void flush_partial_lines();
   void tell(std::string_view event, const proto::TaskStatus& status);
   void finish(const Error& error);
 
   const RunOptions options_;
+  const size_t tasks_per_accept_;
   sdk::Scheduler scheduler_;
   OutputStreams streams_;
   int64_t launched_ = 0;
@@ -100,9 +129,15 @@ class Run {
   };
   std::map<TaskId, Place> places_;  // places of tasks that do not run yet
   std::set<TaskId> followed_;
-  int exit_code_ = 0;
+  std::map<int64_t, proto::TaskStatus> failed_;  // by the number in the task's name
+  int interrupted_by_ = 0;                       // the signal
   bool connected_ = false;
   bool ending_ = false;
+  std::atomic<bool> is_incomplete_ = false;  // an agent has dropped output
+  // The event of a task's end is the last one of the task, so it waits for its output.
+  std::mutex ends_mutex_;
+  std::map<TaskId, proto::TaskStatus> ends_;  // guarded by ends_mutex_: waiting for output
+  std::set<TaskId> closed_;                   // guarded by ends_mutex_: waiting for the end
   // incomplete lines, if several tasks run
   std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;
 };
@@ -114,7 +149,10 @@ int Run::go() {
   scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
   scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
   scheduler_.on_refused([this](const Error& error) { finish(error); });
-  // Closing the terminal ends the tasks, as Ctrl-C does.
+  for (const int signal : {SIGINT, SIGTERM}) {
+    scheduler_.on_signal(signal, [this, signal] { interrupt(signal); });
+  }
+  // Closing the terminal ends the tasks; nothing can be shown any more.
   scheduler_.on_signal(SIGHUP, [this] { scheduler_.stop(128 + SIGHUP); });
   scheduler_.after(kConnectTimeout, [this] {
     if (connected_) return;
@@ -140,6 +178,7 @@ void Run::on_offer(const Offer& offer) {
   std::vector<proto::TaskSpec> tasks;
   for (const AskFill& fill : offer.fills) {
     for (int64_t i = 0; i < fill.count && wanted_ > 0; ++i, --wanted_) {
+      if (tasks.size() == tasks_per_accept_) break;
       proto::TaskSpec task;
       task.id = TaskId(text(options_.name, "-", ++launched_));
       task.ask = fill.ask;
@@ -182,13 +221,12 @@ void Run::on_update(const proto::TaskStatus& status) {
     if (wanted_ % options_.ask.gang == 0) declare();
     return;
   }
-  tell("ended", status);
-  const int code = exit_code_of(status);
-  if (exit_code_ == 0) exit_code_ = code;
+  tell_ended(status);
+  if (exit_code_of(status) != 0) failed_[number_of(status.task)] = status;
   // A command that ends by itself explains its end by its output or exit code.
   const bool says_why = status.state == proto::TaskState::kFinished ||
                         status.reason == proto::TaskReason::kCommandExited;
-  if (!says_why && !options_.json) {
+  if (!says_why && !options_.json && interrupted_by_ == 0) {
     print_error_text(Error::internal(text("task ", status.task.str(), ": ", to_text(status.state),
                                           ": ", to_text(status.reason),
                                           status.message.empty() ? "" : ": ", status.message)));
@@ -212,8 +250,78 @@ void Run::end_if_all_ended() {
   scheduler_.run_aside([this] { streams_.wait(); },
                        [this] {
                          flush_partial_lines();
-                         scheduler_.stop(exit_code_);
+                         scheduler_.stop(exit_code());
                        });
+}
+
+// The first time it ends the tasks with their grace and shows their last words.
+void Run::interrupt(int signal) {
+  if (interrupted_by_ != 0 || live_.empty()) return scheduler_.stop(128 + signal);
+  interrupted_by_ = signal;
+  wanted_ = 0;
+  declare();
+  for (const TaskId& task : live_) scheduler_.kill(task);
+}
+
+// That of the first task in order that failed.
+int Run::exit_code() {
+  if (failed_.empty()) return is_incomplete_ ? kExitRefused : 0;
+  const proto::TaskStatus& first = failed_.begin()->second;
+  if (interrupted_by_ != 0) return first.exit_code.value_or(128 + interrupted_by_);
+  const int code = exit_code_of(first);
+  if (options_.ask.count > 1 && !options_.json) {
+    print_error_text(Error::internal(text(failed_.size(), " of ", options_.ask.count,
+                                          " tasks failed; exit code ", code, " is that of task ",
+                                          first.task.str())));
+  }
+  return code;
+}
+
+int64_t Run::number_of(const TaskId& task) {
+  const std::string& name = task.str();
+  return parse_whole("the number", name.substr(name.rfind('-') + 1), 0, kAmountMax).value_or(0);
+}
+
+void Run::tell_ended(const proto::TaskStatus& status) {
+  {
+    const std::lock_guard lock(ends_mutex_);
+    if (followed_.contains(status.task) && closed_.erase(status.task) == 0) {
+      ends_[status.task] = status;
+      return;
+    }
+  }
+  tell("ended", status);
+}
+
+void Run::on_output_closed(const TaskId& task) {
+  proto::TaskStatus status;
+  {
+    const std::lock_guard lock(ends_mutex_);
+    const auto ended = ends_.extract(task);
+    if (!ended) {
+      closed_.insert(task);
+      return;
+    }
+    status = ended.mapped();
+  }
+  if (options_.json) flush_json(task);
+  tell("ended", status);
+}
+
+void Run::report_missing(const TaskId& task, OutputStreams::Stream stream, uint64_t bytes) {
+  is_incomplete_ = true;
+  const bool of_stdout = stream == OutputStreams::Stream::kStdout;
+  if (options_.json) {
+    print_json(proto::json_line({{"event", std::string("output_missing")},
+                                 {"task", task.str()},
+                                 {"stream", std::string(of_stdout ? "stdout" : "stderr")},
+                                 {"bytes", static_cast<int64_t>(bytes)}}));
+    return;
+  }
+  print_warning_text(text(bytes, " bytes of ", of_stdout ? "stdout" : "stderr", " of task ",
+                          task.str(),
+                          " are missing here: they were read too slowly, and its agent keeps a "
+                          "limited part of an output (--output_max of the agent)"));
 }
 
 void Run::finish(const Error& error) { scheduler_.stop(print_error(error, options_.json)); }
@@ -238,10 +346,11 @@ void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_vi
   const bool to_stdout = stream == OutputStreams::Stream::kStdout;
   std::FILE* file = to_stdout || options_.json ? stdout : stderr;
   if (options_.json) {
-    print_json(proto::json_line({{"event", std::string("output")},
-                                 {"task", task.str()},
-                                 {"stream", std::string(to_stdout ? "stdout" : "stderr")},
-                                 {"text", std::string(bytes)}}));
+    std::string& partial = partial_[{task, stream}];
+    partial += bytes;
+    const size_t whole = partial.size() - bytes_of_partial_character(partial);
+    write_json(task, to_stdout, std::string_view(partial).substr(0, whole));
+    partial.erase(0, whole);
     return;
   }
   if (options_.ask.count == 1) {
@@ -260,8 +369,27 @@ void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_vi
   std::fflush(file);
 }
 
+// Text if it is UTF-8, else its bytes as hexadecimal digits.
+void Run::write_json(const TaskId& task, bool to_stdout, std::string_view bytes) {
+  if (bytes.empty()) return;
+  const bool is_text = is_utf8(bytes);
+  print_json(proto::json_line({{"event", std::string("output")},
+                               {"task", task.str()},
+                               {"stream", std::string(to_stdout ? "stdout" : "stderr")},
+                               {is_text ? "text" : "hex",
+                                is_text ? std::string(bytes) : to_hex(bytes)}}));
+}
+
+void Run::flush_json(const TaskId& task) {
+  for (const auto stream : {OutputStreams::Stream::kStdout, OutputStreams::Stream::kStderr}) {
+    const auto rest = partial_.extract(std::pair(task, stream));
+    if (rest) write_json(task, stream == OutputStreams::Stream::kStdout, rest.mapped());
+  }
+}
+
 // Writes last lines that have no newline.
 void Run::flush_partial_lines() {
+  if (options_.json) return;
   for (const auto& [key, line] : partial_) {
     if (line.empty()) continue;
     std::FILE* file = key.second == OutputStreams::Stream::kStdout ? stdout : stderr;
@@ -363,6 +491,8 @@ int run_run(const Words& words) {
   std::string prefer_wait;
   std::string band;
   bool no_borrow = false;
+  ExportChoice exported;
+  bool is_login = false;
   Words command;
   RunOptions options;
   Arguments arguments(
@@ -379,6 +509,11 @@ int run_run(const Words& words) {
   arguments.group("Task");
   arguments.option("--count", &count, "number of tasks (default 1)");
   arguments.option("--env", &environment, "environment variable, NAME=VALUE; can be repeated");
+  arguments.option("--export", &exported.variables,
+                   "environment of the command: ALL of this shell's (default), NONE, or names");
+  arguments.flag("--sandbox-home", &exported.has_sandbox_home,
+                 "HOME is the sandbox (default: the home directory of the user)");
+  arguments.flag("--login", &is_login, "run the command in a login shell (profile files, modules)");
   arguments.option(
       "--fetch", &files,
       "agent's file:// or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; repeatable");
@@ -426,9 +561,10 @@ int run_run(const Words& words) {
   arguments.note(
       "The command runs in a new sandbox directory, which holds only its output and the files of "
       "--fetch, as the user that runs proffer, with that user's rights to other files of the "
-      "agent's machine. Its environment is PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and "
-      "--env, not that of this shell; its standard input is empty. Any role and band may be named, "
-      "without a setting before; operators may restrict the users of a role.");
+      "agent's machine. Its environment, umask and soft limits are those of this shell, with "
+      "$PROFFER_… and --env, unless --export says otherwise; its standard input is empty. Any role "
+      "and band may be named, without a setting before; operators may restrict the users of a "
+      "role.");
   arguments.note(
       "If no agent has room for a task, it waits; proffer explain framework NAME says why. A task "
       "that exceeds its memory or disk fails if its agent enforces limits (proffer agents).");
@@ -489,6 +625,9 @@ int run_run(const Words& words) {
     return usage(set.error());
   }
   options.ask.borrow = !no_borrow;
+  Result<proto::Environment> here = exported_environment(exported);
+  if (!here) return usage(here.error());
+  options.environment = *std::move(here);
   if (Result<void> set = set_environment(&options.environment, environment); !set) {
     return usage(set.error());
   }
@@ -506,6 +645,7 @@ int run_run(const Words& words) {
     options.kill_signal = *parsed;
   }
   options.command = shell_command(command);
+  if (is_login) options.command = shell_command({login_shell(), "-lc", options.command});
   // Never destroyed: the process ends now, and closing its connections and threads one by one would
   // take a third of a short command's time.
   static Run& run = *new Run(std::move(options));

@@ -177,4 +177,23 @@ std::string printable_json(std::string_view json) {
   return out;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = first_of(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+size_t bytes_of_partial_character(std::string_view part) {
+  for (size_t bytes = 1; bytes <= std::min<size_t>(3, part.size()); ++bytes) {
+    const auto lead = static_cast<unsigned char>(part[part.size() - bytes]);
+    if ((lead & 0xC0) == 0x80) continue;  // not the first byte of a character
+    const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
+    return length > bytes ? bytes : 0;
+  }
+  return 0;
+}
+
 }  // namespace proffer

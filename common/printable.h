@@ -26,6 +26,11 @@ bool is_printable(std::string_view text);
 // characters that are escaped for printing.
 bool is_plain_text(std::string_view text);
 
+bool is_utf8(std::string_view text);
+// The number of bytes at the end of a part of a text that may be the beginning of a character; its
+// other bytes are then in the next part. At most 3.
+size_t bytes_of_partial_character(std::string_view part);
+
 // For output to a terminal, not cut (net/terminal.h calls these functions). The result is one line:
 // a newline in it is escaped too.
 std::string printable_line(std::string_view text);

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <set>
 
+#include "common/byte_units.h"
 #include "common/check.h"
 #include "common/text.h"
 
@@ -23,34 +24,28 @@ Error no_such_kind(std::string_view name) {
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }
 
-// "512", "8GiB", "1.5TiB" in milli-MiB.
+// "512" (MiB), "4G", "8GiB", "1.5TiB" in milli-MiB.
 Result<int64_t> parse_mebibytes(std::string_view amount) {
-  struct Unit {
-    std::string_view name;
-    int64_t numerator;  // of a MiB
-    int64_t denominator;
-  };
-  static constexpr Unit kUnits[] = {
-      {"KiB", 1, 1024}, {"MiB", 1, 1}, {"GiB", 1024, 1}, {"TiB", 1024 * 1024, 1}};
-  for (const Unit& unit : kUnits) {
-    if (amount.size() <= unit.name.size() || !amount.ends_with(unit.name)) continue;
-    Result<int64_t> milli =
-        parse_milli(trimmed(amount.substr(0, amount.size() - unit.name.size())));
-    if (!milli) return milli;
-    if (*milli > kAmountMax / unit.numerator) {
+  const Result<ByteText> parts = split_byte_text(amount);
+  if (!parts) return parts.error();
+  Result<int64_t> milli = parse_milli(parts->number);
+  if (!milli) {
+    return Error(milli.error())
+        .with_hint("write MiB, or a unit, as in 512 or 8GiB; the units are K, M, G and T");
+  }
+  constexpr int kMebiShift = 20;
+  const int shift = parts->has_unit ? parts->shift : kMebiShift;
+  if (shift >= kMebiShift) {
+    if (*milli > kAmountMax >> (shift - kMebiShift)) {
       return Error::invalid_argument(text("the amount ", quoted(amount), " is too large"));
     }
-    const int64_t scaled = *milli * unit.numerator;
-    if (scaled % unit.denominator != 0) {
-      return Error::invalid_argument(
-          text("the amount ", quoted(amount), " is not a multiple of 0.001 MiB"));
-    }
-    return scaled / unit.denominator;
+    return *milli << (shift - kMebiShift);
   }
-  Result<int64_t> mebibytes = parse_milli(amount);
-  if (mebibytes) return mebibytes;
-  return std::move(mebibytes).error().with_hint(
-      "write MiB, or a unit, as in 512 or 8GiB; the units are KiB, MiB, GiB and TiB");
+  if (*milli % (int64_t{1} << (kMebiShift - shift)) != 0) {
+    return Error::invalid_argument(
+        text("the amount ", quoted(amount), " is not a multiple of 0.001 MiB"));
+  }
+  return *milli >> (kMebiShift - shift);
 }
 
 Result<PortSet> parse_ports(std::string_view body) {

@@ -1,7 +1,10 @@
 #include "common/time.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <ostream>
+#include <vector>
 
 #include "common/limits.h"
 #include "common/text.h"
@@ -31,8 +34,66 @@ constexpr int64_t kNanosMax = kDurationMax.nanos();
 Error wrong_duration(std::string_view text) {
   return Error::invalid_argument(proffer::text(
       "a duration must be a number and a unit (ns us ms s m h d w) of at most ten years, "
-      "as in 500ms, 30s or 1.5h, not ",
+      "as in 500ms, 30s, 1h30m or 01:30:00, not ",
       quoted(text)));
+}
+
+Error two_readings(std::string_view text, const std::string& one, const std::string& other) {
+  return Error::invalid_argument(proffer::text("the duration ", quoted(text),
+                                               " has two readings, ", one, " and ", other))
+      .with_hint(proffer::text("write ", one, " or ", other));
+}
+
+// The index in kUnits; its size if there is none of this name.
+size_t unit_of(std::string_view name) {
+  size_t index = 0;
+  while (index < kUnits.size() && kUnits[index].name != name) ++index;
+  return index;
+}
+
+// "1.5" of a unit; none if it is no number, too large, or no whole number of nanoseconds.
+std::optional<int64_t> nanos_of(std::string_view number, size_t unit) {
+  const int64_t size = kUnits[unit].nanos;
+  const size_t point = number.find('.');
+  const Result<int64_t> count =
+      parse_whole("the number", number.substr(0, point), 0, kNanosMax / size);
+  if (!count) return std::nullopt;
+  if (point == std::string_view::npos) return *count * size;
+  const Result<int64_t> milli = parse_milli(proffer::text('0', number.substr(point)));
+  if (!milli || *milli * size % 1000 != 0) return std::nullopt;
+  return *count * size + *milli * size / 1000;
+}
+
+// The forms of Slurm: H:MM:SS, D-H, D-H:MM, D-H:MM:SS.
+Result<Duration> parse_clock(std::string_view whole) {
+  const size_t dash = whole.find('-');
+  const bool has_days = dash != std::string_view::npos;
+  const std::vector<std::string_view> parts =
+      split(has_days ? whole.substr(dash + 1) : whole, ':');
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (parts.size() > 3 || !std::all_of(parts.begin(), parts.end(), is_number) ||
+      (has_days && !is_number(whole.substr(0, dash)))) {
+    return wrong_duration(whole);
+  }
+  if (!has_days && parts.size() == 2) {
+    return two_readings(whole, proffer::text(parts[0], "m", parts[1], "s"),
+                        proffer::text(parts[0], "h", parts[1], "m"));
+  }
+  int64_t seconds = 0;
+  const auto add = [&](std::string_view number, int64_t size, int64_t most) {
+    const Result<int64_t> count = parse_whole("the number", number, 0, most);
+    if (count) seconds += *count * size;
+    return count.has_value();
+  };
+  constexpr int64_t kSizes[] = {3'600, 60, 1};
+  const int64_t hours_max = has_days ? 23 : kNanosMax / kSecond / 3'600;
+  const int64_t most[] = {hours_max, 59, 59};
+  bool is_valid = !has_days || add(whole.substr(0, dash), 86'400, kNanosMax / kSecond / 86'400);
+  for (size_t i = 0; i < parts.size(); ++i) is_valid = is_valid && add(parts[i], kSizes[i], most[i]);
+  if (!is_valid || seconds > kNanosMax / kSecond) return wrong_duration(whole);
+  return Duration::nanos(seconds * kSecond);
 }
 
 }  // namespace
@@ -40,26 +101,27 @@ Error wrong_duration(std::string_view text) {
 Result<Duration> parse_duration(std::string_view whole) {
   const std::string_view text = trimmed(whole);
   if (text == "0") return Duration();
-  const size_t end = text.find_first_not_of("0123456789.");
-  if (end == 0 || end == std::string_view::npos) return wrong_duration(whole);
-  const std::string_view name = text.substr(end);
-  for (const Unit& unit : kUnits) {
-    if (unit.name != name) continue;
-    const std::string_view number = text.substr(0, end);
-    const size_t point = number.find('.');
-    const Result<int64_t> count =
-        parse_whole("the number", number.substr(0, point), 0, kNanosMax / unit.nanos);
-    if (!count) return wrong_duration(whole);
-    int64_t nanos = *count * unit.nanos;
-    if (point != std::string_view::npos) {
-      const Result<int64_t> milli = parse_milli(proffer::text('0', number.substr(point)));
-      if (!milli || *milli * unit.nanos % 1000 != 0) return wrong_duration(whole);
-      nanos += *milli * unit.nanos / 1000;
-    }
-    if (nanos > kNanosMax) return wrong_duration(whole);
-    return Duration::nanos(nanos);
+  if (!text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos) {
+    return two_readings(whole, proffer::text(text, "s"), proffer::text(text, "m"));
   }
-  return wrong_duration(whole);
+  if (text.find_first_of(":-") != std::string_view::npos) return parse_clock(text);
+  int64_t nanos = 0;
+  size_t last = kUnits.size();  // the index of the unit before; each part has a smaller one
+  for (size_t at = 0; at < text.size();) {
+    const size_t unit_at = text.find_first_not_of("0123456789.", at);
+    if (unit_at == at || unit_at == std::string_view::npos) return wrong_duration(whole);
+    const size_t end = std::min(text.find_first_of("0123456789.", unit_at), text.size());
+    const size_t unit = unit_of(text.substr(unit_at, end - unit_at));
+    const bool is_smaller = last == kUnits.size() || unit > last;
+    const std::optional<int64_t> part = unit == kUnits.size() || !is_smaller
+                                            ? std::nullopt
+                                            : nanos_of(text.substr(at, unit_at - at), unit);
+    if (!part || *part > kNanosMax - nanos) return wrong_duration(whole);
+    nanos += *part;
+    last = unit;
+    at = end;
+  }
+  return text.empty() ? wrong_duration(whole) : Result<Duration>(Duration::nanos(nanos));
 }
 
 std::string to_text(Duration duration) {

@@ -62,7 +62,9 @@ class Time {
 };
 
 // "500ms", "30s", "10m", "2h", "1w", "1.5s", "0"; units ns us ms s m h d w, at most three decimals.
-// Not negative, at most ten years. Errors: kInvalidArgument.
+// Several parts from the largest unit down: "1h30m". As in Slurm, "01:30:00" is hours, minutes and
+// seconds, and "1-12:00:00" begins with days ("1-12", "1-12:30"). Not negative, at most ten years.
+// Errors: kInvalidArgument; for "90" and "10:00", which people read in two ways, it gives both.
 Result<Duration> parse_duration(std::string_view text);
 // The shortest text that parses to the same duration: "1.5s", "2h", "0s".
 std::string to_text(Duration duration);

@@ -3,6 +3,8 @@
 
 #include "net/http_files.h"
 
+#include <vector>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 namespace proffer::http {
 namespace {
 
+constexpr size_t kHoleMarkBytesMax = 64;
 constexpr int64_t kLongAnswerBytes = int64_t{1} << 20;  // smaller ones are short answers
 
 struct Follower {
@@ -20,16 +23,32 @@ struct Follower {
   int64_t offset = 0;
   std::function<bool()> is_growing;
   bool is_output = false;
+  std::string hole_mark = {};  // the client's word for a hole; empty: people read the note
 };
 
-// Writes a note in place of the dropped part of a task's output; 0: nothing is missing here.
+// The beginning of the first line after this offset, if it is near; otherwise the offset itself.
+off_t line_after(const Fd& file, off_t offset) {
+  constexpr size_t kLineBytesMax = 64 * 1024;
+  std::vector<char> bytes(kLineBytesMax);
+  const ssize_t got = pread(file.get(), bytes.data(), bytes.size(), offset);
+  if (got <= 0) return offset;
+  const std::string_view part(bytes.data(), static_cast<size_t>(got));
+  const size_t end = part.find('\n');
+  return end == std::string_view::npos ? offset : offset + static_cast<off_t>(end) + 1;
+}
+
+// Writes a note in place of the dropped part of a task's output; 0: nothing is missing here. The
+// output goes on with a whole line.
 size_t pass_over_hole(Follower& follower, char* out, size_t max) {
   const off_t data = lseek(follower.fd.get(), follower.offset, SEEK_DATA);
   if (data <= follower.offset) return 0;
-  const std::string note =
-      text("\n[", data - follower.offset, " bytes of this output are not kept]\n");
+  const off_t next = line_after(follower.fd, data);
+  const off_t missing = next - follower.offset;
+  const std::string note = follower.hole_mark.empty()
+                               ? text("\n[", missing, " bytes of this output are not kept]\n")
+                               : text(follower.hole_mark, missing, "\n");
   if (note.size() > max) return 0;
-  follower.offset = data;
+  follower.offset = next;
   return note.copy(out, max);
 }
 
@@ -76,6 +95,12 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
     if (!parsed) return queue_text(exchange->connection, 400, parsed.error().message());
     offset = *parsed;
   }
+  const std::string hole_mark = exchange->request.param("hole").value_or("");
+  if (hole_mark.size() > kHoleMarkBytesMax) {
+    return queue_text(exchange->connection, 400,
+                      text("hole has ", hole_mark.size(), " bytes; at most ", kHoleMarkBytesMax,
+                           " are allowed"));
+  }
   if (!begin_long(*exchange)) return queue_no_room(exchange->connection);
   if (served.is_growing && !served.name.empty()) {
     const std::lock_guard lock(exchange->shared->mutex);
@@ -83,7 +108,7 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
     exchange->shared->followers.emplace(exchange->followed, exchange.get());
   }
   auto* follower = new Follower{exchange, std::move(file.fd), offset, std::move(served.is_growing),
-                                served.is_output};
+                                served.is_output, hole_mark};
   MHD_Response* response =
       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlockBytes, &read_follower, follower,
                                         [](void* owner) { delete static_cast<Follower*>(owner); });

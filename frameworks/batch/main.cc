@@ -455,6 +455,7 @@ class Verbs {
     command->parse_complete_callback([this, name] {
       is_array_ = true;
       verb_ = name;
+      job_.flags.exports = exports_;
     });
     JobText& flags = job_.flags;
     if (name == "map") {
@@ -506,6 +507,14 @@ class Verbs {
     command->add_option(
         "--directory", flags.directory,
         "working directory, the same path on all agents (default: the current directory)");
+    command
+        ->add_option("--export", exports_,
+                     "environment of the command: ALL of this shell's, NONE, or names (NAME,…)")
+        ->capture_default_str();
+    command->add_flag("--sandbox-home", flags.has_sandbox_home,
+                      "HOME is the sandbox (default: the home directory of the user)");
+    command->add_flag("--login", flags.login,
+                      "run the command in a login shell (profile files, modules)");
     add_common(command);
   }
 
@@ -616,6 +625,7 @@ class Verbs {
   std::vector<std::string> parameters_;
   std::vector<std::string> words_;  // after "--"
   std::string verb_;                // of an array
+  std::string exports_ = "ALL";
   bool is_array_ = false;
   bool lacks_dashes_ = false;
   bool is_detached_ = false;

@@ -280,14 +280,43 @@ uint64_t RecordingWriter::number_of(const PrincipalPtr& by, std::vector<std::str
   return principals_.emplace(by, principals_.size() + 1).first->second;
 }
 
+namespace {
+
+// The message without the values of its tasks' environments, which no decision depends on; only
+// their sizes count. None: it has none.
+std::optional<proto::Envelope> without_values(const proto::Envelope& envelope) {
+  const auto* accept = std::get_if<proto::Accept>(&*envelope.message);
+  if (accept == nullptr) return std::nullopt;
+  proto::Accept hidden = *accept;
+  bool has_any = false;
+  for (proto::Operation& operation : hidden.operations) {
+    auto* launch = std::get_if<proto::Launch>(&operation);
+    if (launch == nullptr) continue;
+    for (proto::TaskSpec& task : launch->tasks) {
+      for (auto& [name, value] : task.environment) {
+        has_any |= !value.empty();
+        value.assign(value.size(), 'x');
+      }
+    }
+  }
+  if (!has_any) return std::nullopt;
+  proto::Envelope copy = envelope;
+  copy.message = proto::Message(std::move(hidden));
+  return copy;
+}
+
+}  // namespace
+
 void RecordingWriter::add(const MasterEvent& event, Time now, std::span<const std::byte> frame,
                           std::vector<std::string>& records) {
   std::string rest;
   ArchiveWriter archive(rest, [&](const PrincipalPtr& by) { return number_of(by, records); });
   archive(now)(event.index());
   if (const auto* received = std::get_if<FrameReceived>(&event)) {
-    if (frame.empty()) {
-      const Result<std::span<const std::byte>> bytes = encoder_.encode(received->envelope);
+    const std::optional<proto::Envelope> hidden = without_values(received->envelope);
+    if (frame.empty() || hidden) {
+      const Result<std::span<const std::byte>> bytes =
+          encoder_.encode(hidden ? *hidden : received->envelope);
       CHECK(bytes) << bytes.error().message();
       frame = *bytes;
     }

@@ -4,8 +4,9 @@
 // replay): all decisions of a core depend on this input only. Each entry is one record of a file,
 // which master/shell/recorder.h writes.
 //
-// A recording contains what peers sent: commands, environments and session secrets. The values of
-// users' secrets are in it in encrypted form only. It is for the master's user only.
+// A recording contains what peers sent, with commands and session secrets, but not the values of
+// variables of tasks' environments. The values of users' secrets are in it in encrypted form only.
+// It is for the master's user only.
 
 #include <cstddef>
 #include <cstdint>

@@ -289,7 +289,7 @@ struct TaskSpec {
   ask @1 :Text;            # optional name: the ask that it fills
   shape @2 :Amounts;       # The master chooses devices and ports.
   command @3 :Text;        # A shell command line for builtin:command; at most 64 KiB, without NUL.
-  environment @4 :List(Variable);  # At most 1024 and 128 KiB in all, sorted by name.
+  environment @4 :List(Variable);  # At most 1024 and 256 KiB in all, sorted by name.
   portNames @5 :List(Text);        # At most 64 names; each gets a free port, in $PORT_<name>.
   # "builtin:command", "builtin:batch" or a shell command line; 1 byte to 64 KiB, no NUL.
   executor @6 :Text;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/process_settings.h"
 #include "proto/task_group.h"
 
 namespace proffer::executor {
@@ -75,6 +76,7 @@ Result<pid_t> start_shell(ShellCommand shell) {
   if (shell.command.find('\0') != std::string::npos) {
     return Error::invalid_argument("the command holds a NUL");
   }
+  shell.command.insert(0, settings_as_shell(shell.environment));
   std::string program = "/bin/sh";
   std::string flag = "-c";
   char* argv[] = {program.data(), flag.data(), shell.command.data(), nullptr};

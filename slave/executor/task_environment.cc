@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "proto/resource_variables.h"
 
 namespace proffer::executor {
 
@@ -12,6 +15,8 @@ std::vector<std::string> task_environment(const FrameworkId& framework, const pr
   std::map<std::string, std::string> variables = {
       {"PATH", around.path}, {"HOME", around.sandbox}, {"TMPDIR", around.sandbox},
       {"LANG", "C.UTF-8"},   {"USER", around.user},    {"LOGNAME", around.user}};
+  std::map<std::string, std::string> own = proto::resource_variables(assignment.resources.amounts);
+  if (spec.environment.contains("OMP_NUM_THREADS")) own.erase("OMP_NUM_THREADS");
   for (const auto& [name, value] : spec.environment) variables[name] = value;
   for (const proto::SecretUse& use : spec.secrets) {
     if (use.variable.empty()) continue;
@@ -20,6 +25,7 @@ std::vector<std::string> task_environment(const FrameworkId& framework, const pr
     if (value != secrets.end()) variables[use.variable] = value->value;
   }
   if (!around.secrets.empty()) variables[kSecretsVariable] = around.secrets;
+  for (auto& [name, value] : own) variables[name] = std::move(value);
   variables["PROFFER_TASK_ID"] = spec.id.str();
   variables["PROFFER_FRAMEWORK_ID"] = framework.str();
   variables["PROFFER_AGENT"] = around.agent;

@@ -43,7 +43,28 @@ TEST(Durations, AreReadFromText) {
       {"1S", {}},
       {"1..5s", {}},
       {"1min", {}},
-      {"1m30s", {}},
+      {"1h30m", minutes(90)},
+      {"1w2d3h4m5s6ms7us8ns", hours(24 * 9 + 3) + minutes(4) + seconds(5) + milliseconds(6) +
+                                  microseconds(7) + nanoseconds(8)},
+      {"1.5h30m", hours(2)},
+      {"01:30:00", minutes(90)},
+      {"100:00:01", hours(100) + seconds(1)},
+      {"1-12:00:00", hours(36)},
+      {"1-12", hours(36)},
+      {"0-0:30", minutes(30)},
+      {"30m1h", {}},
+      {"1h1h", {}},
+      {"1h30", {}},
+      {"10:00", {}},
+      {"90", {}},
+      {"1:60:00", {}},
+      {"1-24", {}},
+      {"1-", {}},
+      {"-1", {}},
+      {"1:2:3:4", {}},
+      {"1:-2:3", {}},
+      {"3650-01:00:00", {}},
+      {"87601:00:00", {}},
       {"99999999999999999999s", {}},
   };
   for (const Row& row : rows) {
@@ -53,6 +74,12 @@ TEST(Durations, AreReadFromText) {
       EXPECT_EQ(value->nanos(), row.value->nanos()) << row.text;
     }
   }
+}
+
+TEST(Durations, WithTwoReadingsGiveBoth) {
+  EXPECT_EQ(parse_duration("90").error().message(),
+            "the duration '90' has two readings, 90s and 90m");
+  EXPECT_EQ(parse_duration("10:00").error().hint(), "write 10m00s or 10h00m");
 }
 
 TEST(Durations, ArePrintedShortly) {

@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 struct CommandLife : testing::Test {
@@ -158,6 +159,106 @@ TEST_F(CommandLife, ALeftProcessThatNeverEndsIsReported) {
   EXPECT_THAT(ran.err, HasSubstr("(sleep) still ran 10s after the command had ended"));
   const Exit ended = array->wait();
   EXPECT_EQ(ended.code, 0) << ended.err;
+}
+
+// Runs a shell line with `proffer` as a program, in the home directory of the test.
+struct Surroundings : CommandLife {
+  Exit shell(const std::string& line) const {
+    return test::run({"bash", "-c", line},
+                     {{"PROFFER_MASTER", cluster_.master()},
+                      {"P", program("proffer")},
+                      {"TOOL", kValue},
+                      {"HOME", home_.path()},
+                      {"PATH", home_.path() + ":/usr/bin:/bin"}},
+                     home_.path());
+  }
+
+  static constexpr const char* kValue = "a-value-of-this-shell";
+  Cluster cluster_{Cluster::Options{.batch = true}};
+};
+
+TEST_F(Surroundings, AreThoseOfTheShell) {
+  const std::string program = home_ / "my-tool";
+  write_file(program, "#!/bin/bash\necho $TOOL $HOME $(umask) $(ulimit -Sn) $(ulimit -Ss) $1\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const std::string before = "umask 0027; ulimit -Sn 700; ulimit -Ss 4096; ";
+  const std::string wanted = text(kValue, " ", home_.path(), " 0027 700 4096 1\n");
+  EXPECT_EQ(shell(before + "my-tool 1").out, wanted);
+  const Exit ran = shell(before + "$P run -- my-tool 1");
+  EXPECT_EQ(ran.out, wanted) << ran.err;
+  const Exit array = shell(before + "$P batch array 1 --output out -- my-tool");
+  EXPECT_EQ(array.out, text(kValue, " ", home_.path(), " 0027 700 4096 \n")) << array.err;
+  const Exit map = shell(before + "ulimit -St 900; $P batch map --output map -- my-tool ::: 1");
+  EXPECT_EQ(map.out, wanted) << map.err;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(file("out"))) {
+    EXPECT_EQ(entry.status().permissions() & fs::perms::others_all, fs::perms::none)
+        << entry.path();
+  }
+}
+
+TEST_F(Surroundings, AreChosenByOptions) {
+  const std::string print = " -- sh -c 'echo $TOOL,$HOME,$LANG'";
+  EXPECT_EQ(shell("$P run --export NONE" + print).out, text(",", home_.path(), ",C.UTF-8\n"));
+  EXPECT_EQ(shell("$P run --export TOOL" + print).out,
+            text(kValue, ",", home_.path(), ",C.UTF-8\n"));
+  EXPECT_THAT(shell("$P run --sandbox-home" + print).out, HasSubstr("/sandboxes/"));
+  EXPECT_EQ(shell("TOOL=x $P run --env TOOL=y" + print).out,
+            text("y,", home_.path(), ",C.UTF-8\n"));
+  EXPECT_EQ(shell("$P batch array 1 --output none --export NONE" + print).out,
+            text(",", home_.path(), ",C.UTF-8\n"));
+  write_file(file(".profile"), "TOOL=of-the-profile\nLANG=C\nmodule() { echo module $1; }\n");
+  EXPECT_EQ(shell("SHELL=/bin/sh $P run --login -- 'module load; echo $TOOL'").out,
+            "module load\nof-the-profile\n");
+  EXPECT_EQ(shell("SHELL=/bin/sh $P batch array 1 --output login --login" + print).out,
+            text("of-the-profile,", home_.path(), ",C\n"));
+  const Exit unset = shell("$P batch array 1 --export NO_SUCH -- true");
+  EXPECT_EQ(unset.code, 2);
+  EXPECT_THAT(unset.err, HasSubstr("'NO_SUCH'"));
+}
+
+TEST_F(Surroundings, StandNowhereButInPlanAndCheckpoint) {
+  ASSERT_EQ(shell("$P run --name seen -- true").code, 0);
+  ASSERT_EQ(shell("$P batch array 1-2 --output out -- true").code, 0);
+  const auto running = cluster_.start({"run", "--name", "live", "--", "sleep 1000"});
+  for (const Words& words :
+       {Words{"status", "--json"}, Words{"tasks", "--all", "--json"}, Words{"snapshot"},
+        Words{"events", "--all", "--json"}, Words{"history", "--json"}}) {
+    const Exit shown = cluster_.proffer(words);
+    EXPECT_THAT(shown.out, Not(HasSubstr(kValue))) << words.front();
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(cluster_.dir())) {
+    if (!entry.is_regular_file() || entry.path().filename() == "checkpoint.log") continue;
+    EXPECT_THAT(read_file(entry.path()), Not(HasSubstr(kValue))) << entry.path();
+  }
+}
+
+TEST_F(Surroundings, OfManyTasksAreSentInSeveralMessages) {
+  const Exit ran = shell(
+      "export BIG=$(head -c 100000 /dev/zero | tr '\\0' x)"
+      "; $P run --count 30 --cpus 0.1 --mem 16 -- 'echo ${#BIG}' | sort | uniq -c | wc -l");
+  EXPECT_EQ(ran.out, "30\n") << ran.err;
+  const Exit large = shell(
+      "export A=$(head -c 100000 /dev/zero | tr '\\0' x); export B=$A; export C=$A"
+      "; $P run -- true");
+  EXPECT_EQ(large.code, 2);
+  EXPECT_THAT(large.err, HasSubstr("--export=PATH,LANG"));
+}
+
+TEST_F(Surroundings, OfADirectoryThatIsGoneAreRefused) {
+  const Exit gone = shell("mkdir gone; cd gone; rmdir ../gone; $P batch array 1 -- true");
+  EXPECT_EQ(gone.code, 2);
+  EXPECT_THAT(gone.err, HasSubstr("the current directory does not exist any more"));
+}
+
+TEST_F(Surroundings, TellATaskItsResources) {
+  const std::string print =
+      " -- 'echo $PROFFER_CPUS $PROFFER_MEM_MIB $PROFFER_DISK_MIB $OMP_NUM_THREADS'";
+  EXPECT_EQ(shell("$P run --cpus 2 --mem 1GiB --disk 10" + print).out, "2 1024 10 2\n");
+  EXPECT_EQ(shell("$P run --cpus 0.5 --mem 64" + print).out, "0.5 64 0 1\n");
+  EXPECT_EQ(shell("OMP_NUM_THREADS=7 $P run --cpus 2 --mem 64" + print).out, "2 64 0 7\n");
+  EXPECT_EQ(shell("$P batch array 1 --output r --resources 'cpus:1.5;mem:96' -- sh -c "
+                  "'echo $PROFFER_CPUS $PROFFER_MEM_MIB $OMP_NUM_THREADS'").out,
+            "1.5 96 1\n");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/roles.h"
+#include "common/byte_units.h"
 #include "common/text.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
@@ -279,29 +280,14 @@ Result<void> check_job(const JobSpec& spec) {
 }
 
 Result<int64_t> parse_bytes(std::string_view what, std::string_view given) {
-  struct Unit {
-    std::string_view name;
-    int64_t bytes;
-  };
-  constexpr std::array<Unit, 6> kUnits = {{{"", 1},
-                                           {"B", 1},
-                                           {"KiB", int64_t{1} << 10},
-                                           {"MiB", int64_t{1} << 20},
-                                           {"GiB", int64_t{1} << 30},
-                                           {"TiB", int64_t{1} << 40}}};
   constexpr int64_t kBytesMax = int64_t{1} << 50;
-  const std::string_view value = trimmed(given);
-  const size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
-  const std::string_view unit = trimmed(value.substr(digits));
-  for (const Unit& known : kUnits) {
-    if (unit != known.name || digits == 0 || digits > 16) continue;
-    int64_t number = 0;
-    for (const char c : value.substr(0, digits)) number = number * 10 + (c - '0');
-    if (number > kBytesMax / known.bytes) break;
-    return number * known.bytes;
-  }
+  const Result<ByteText> parts = split_byte_text(given);
+  if (!parts) return Error(parts.error()).in(what);
+  const Result<int64_t> number =
+      parse_whole(what, parts->number, 0, kBytesMax >> parts->shift);
+  if (number) return *number << parts->shift;
   return Error::invalid_argument(text(what, " ", quoted(given), " is not a number of bytes"))
-      .with_hint("write 8MiB, 512KiB, 1GiB or 4096; at most 1024TiB");
+      .with_hint("write 8MiB, 512K, 1G or 4096; at most 1024TiB");
 }
 
 std::string print_bytes(int64_t bytes) {

@@ -71,6 +71,8 @@ struct JobSpec {
   std::map<std::string, std::string> large_files = {};
   std::vector<proto::FetchedFile> fetch = {};  // files that agents put into each sandbox
   proto::Environment env = {};
+  // Of an array: the variables of the shell that submits it. They are in its plan only.
+  proto::Environment exported = {};
   ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
   int32_t attempts = kAttempts;  // this many failures of one task end the job
   // Of each attempt of a map or reduce task; an attempt that exceeds it has failed. Zero: no limit.
@@ -101,7 +103,7 @@ Result<void> check_job(const JobSpec& spec);
 // Checks the name of a shipped file: a valid name that the task itself does not use.
 Result<void> check_shipped_name(std::string_view name);
 
-// "8MiB", "1GiB", "100KiB", "4096" (bytes), "4096B". Errors: kInvalidArgument.
+// "8MiB", "1G", "100K", "4096" (bytes), "4096B" (byte_units in common). Errors: kInvalidArgument.
 Result<int64_t> parse_bytes(std::string_view what, std::string_view text);
 // "8.0 MiB", "812 B": for people, rounded down to one decimal.
 std::string print_bytes(int64_t bytes);

@@ -76,6 +76,39 @@ std::string waiting_directory(std::string_view output, std::string_view plan) {
 
 std::string made_plan(std::string_view plan_directory) { return text(plan_directory, "/made"); }
 
+std::string exported_path(std::string_view plan_directory) {
+  return text(plan_directory, "/exported");
+}
+
+// An index entry with the checksum, then "NAME=value" and a NUL for each variable.
+std::string encode_exported(const proto::Environment& exported) {
+  std::string bytes;
+  for (const auto& [name, value] : exported) {
+    bytes += text(name, "=", value);
+    bytes += '\0';
+  }
+  return encode_index_entry(plan_entry(0, bytes)) + bytes;
+}
+
+Result<proto::Environment> decode_exported(std::string_view bytes) {
+  const auto damaged = [] {
+    return Error::corruption("the file of exported variables is damaged");
+  };
+  if (bytes.size() < kIndexEntryBytes) return damaged();
+  const Result<IndexEntry> entry = decode_index_entry(bytes.substr(0, kIndexEntryBytes));
+  bytes.remove_prefix(kIndexEntryBytes);
+  if (!entry || !check_plan_entry(*entry, bytes)) return damaged();
+  proto::Environment exported;
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\0');
+    const size_t equals = bytes.find('=');
+    if (end == std::string_view::npos || equals == 0 || equals > end) return damaged();
+    exported[std::string(bytes.substr(0, equals))] = bytes.substr(equals + 1, end - equals - 1);
+    bytes.remove_prefix(end + 1);
+  }
+  return exported;
+}
+
 std::string large_file_path(std::string_view plan_directory, std::string_view name) {
   return text(plan_directory, "/files/", name);
 }

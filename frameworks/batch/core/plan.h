@@ -8,6 +8,8 @@
 //   OUTPUT/_temporary/plan-<name>/index    an IndexEntry for each entry
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
 //   OUTPUT/_temporary/plan-<name>/order    of an array: its order, for `proffer batch results`
+//   OUTPUT/_temporary/plan-<name>/exported the variables of the shell that submitted an array, for
+//                                          its user only
 //   OUTPUT/_temporary/plan-<name>/files/   copies of shipped files that are too large for an entry
 //
 // The input of a job that waits for others does not exist when it is submitted, so its plan is made
@@ -51,6 +53,8 @@ std::string waiting_directory(std::string_view output, std::string_view plan);
 // The result of the first task, in a plan's directory.
 std::string made_plan(std::string_view plan_directory);
 
+// The file of exported variables, in a plan's directory.
+std::string exported_path(std::string_view plan_directory);
 // The copy of a large file, in a plan's directory.
 std::string large_file_path(std::string_view plan_directory, std::string_view name);
 
@@ -95,6 +99,11 @@ std::string encode_files(const ShippedFiles& files);
 Result<ShippedFiles> decode_files(std::string_view bytes);
 std::string encode_plan_request(const PlanRequest& request);
 Result<PlanRequest> decode_plan_request(std::string_view bytes);
+
+std::string encode_exported(const proto::Environment& exported);
+Result<proto::Environment> decode_exported(std::string_view bytes);
+inline constexpr size_t kExportedFileBytesMax =
+    kEnvironmentBytesMax + 2 * kEnvironmentEntriesMax + 64;
 
 // The most bytes of an entry.
 inline constexpr size_t kPlanEntryBytesMax = kShippedBytesMax + 256 * 1024;

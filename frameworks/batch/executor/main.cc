@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/task.h"
+#include "proto/resource_variables.h"
 #include "sdk/executor.h"
 
 extern char** environ;  // NOLINT: POSIX
@@ -91,6 +92,9 @@ class BatchExecutor {
            {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}) {
         setting_.devices[name] = setting_.environment[name];
       }
+    }
+    for (auto& [name, value] : proto::resource_variables(task.assignment.resources.amounts)) {
+      setting_.environment[name] = std::move(value);
     }
     for (const auto& [name, value] : task.spec.environment) setting_.environment[name] = value;
     setting_.stopped = &stopped_;

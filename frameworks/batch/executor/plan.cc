@@ -81,6 +81,16 @@ Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {
   return bytes;
 }
 
+Result<proto::Environment> read_exported(const WorkCommon& common) {
+  const std::string directory = plan_directory(common.output, common.plan);
+  const Result<bool> has_any = is_there(exported_path(directory));
+  if (!has_any) return has_any.error();
+  if (!*has_any) return proto::Environment();
+  Result<std::string> bytes = read_file(exported_path(directory), kExportedFileBytesMax);
+  if (!bytes) return std::move(bytes).error();
+  return decode_exported(*bytes);
+}
+
 Result<Fd> open_directory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return system_error(text("opening ", quoted(path)), errno);

@@ -9,6 +9,7 @@
 #include "frameworks/batch/executor/lane.h"
 #include "frameworks/batch/executor/task.h"
 #include "frameworks/batch/planning/lanes.h"
+#include "net/process_settings.h"
 
 namespace proffer::batch {
 namespace {
@@ -36,6 +37,14 @@ Result<std::vector<std::string>> read_arguments(const RangeWork& work) {
     }
   }
   return arguments;
+}
+
+// "NAME=value" for each.
+std::vector<std::string> words_of(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> words;
+  words.reserve(environment.size());
+  for (const auto& [name, value] : environment) words.push_back(text(name, "=", value));
+  return words;
 }
 
 bool accepts(const RangeWork& work, int32_t code) {
@@ -70,10 +79,14 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
   if (!arguments) return trouble(arguments.error());
   const Result<std::map<uint32_t, ElementEnd>> earlier = look_back(work);
   if (!earlier) return trouble(earlier.error());
+  const Result<proto::Environment> exported = read_exported(work.common);
+  if (!exported) return trouble(exported.error());
+  std::map<std::string, std::string> environment =
+      element_environment(work.common, setting, *exported);
+  // Before the lane is opened: its files have the user's mask, too.
+  const std::string settings = apply_settings(words_of(environment));
   Result<Lane> lane = Lane::open(work.common.output, work.lane);
   if (!lane) return trouble(lane.error());
-
-  std::map<std::string, std::string> environment = element_environment(work.common, setting);
   ElementStart start{.command = {},
                      .environment = {},
                      .path = environment["PATH"],
@@ -103,12 +116,13 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
         .attempt = known == work.failures.end() ? 1 : static_cast<uint32_t>(known->second) + 1};
     start.command = command_for(
         work.command, work.common.maps == 0 ? std::to_string(index) : (*arguments)[place], index);
+    if (!settings.empty()) {
+      const std::string shell[] = {"/bin/sh", "-c", text(settings, "exec \"$@\""), "sh"};
+      start.command.insert(start.command.begin(), std::begin(shell), std::end(shell));
+    }
     environment["PROFFER_ARRAY_INDEX"] = std::to_string(index);
     environment["PROFFER_ARRAY_ATTEMPT"] = std::to_string(end.attempt);
-    start.environment.clear();
-    for (const auto& [name, value] : environment) {
-      start.environment.push_back(text(name, "=", value));
-    }
+    start.environment = words_of(environment);
     // Ended elements are reported, even if the next one cannot begin.
     if (Result<void> ok = lane->begin(); !ok) {
       result.trouble = ok.error().message();

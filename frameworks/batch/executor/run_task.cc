@@ -36,8 +36,15 @@ std::map<std::string, std::string> environment_of(const WorkCommon& common,
 }  // namespace
 
 std::map<std::string, std::string> element_environment(const WorkCommon& common,
-                                                       const TaskSetting& setting) {
-  return environment_of(common, setting, {});
+                                                       const TaskSetting& setting,
+                                                       const proto::Environment& exported) {
+  std::map<std::string, std::string> environment = environment_of(common, setting, {});
+  for (const auto& [name, value] : exported) {
+    const bool is_set = common.env.contains(name) || setting.devices.contains(name) ||
+                        (name.starts_with("PROFFER_") && environment.contains(name));
+    if (!is_set) environment[name] = value;
+  }
+  return environment;
 }
 
 // Uses the names of Hadoop Streaming where there are any.

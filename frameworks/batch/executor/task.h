@@ -73,9 +73,11 @@ inline TaskTrouble trouble(const Error& error) { return {.message = error.messag
 // task), the job's variables, its devices.
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting,
                                              const Split* split = nullptr);
-// The same for a command of an array, without LC_ALL and the input.
+// The same for a command of an array, without LC_ALL and the input, and with the variables of the
+// shell that submitted it.
 std::map<std::string, std::string> element_environment(const WorkCommon& common,
-                                                       const TaskSetting& setting);
+                                                       const TaskSetting& setting,
+                                                       const proto::Environment& exported);
 // The failure of an ended command; none if its exit code is accepted. `what` as in "the mapper".
 std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& status,
                                       const WorkCommon& common);
@@ -97,6 +99,9 @@ std::string path_of(const Fd& directory);
 void remove_scratch(const std::string& output);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
+// The variables of the shell that submitted the job; none if it exported none. Errors: as
+// read_plan().
+Result<proto::Environment> read_exported(const WorkCommon& common);
 // Writes the shipped files, executable, into the sandbox. Errors: kNotFound and kCorruption for a
 // plan or a copy that is gone or was changed; kUnavailable from the system.
 Result<void> write_files(const WorkCommon& common, const TaskSetting& setting);

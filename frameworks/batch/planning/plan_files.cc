@@ -21,9 +21,9 @@ std::string words(int error_number) {
 // Written from beginning to end; close() returns the first error.
 class PlanFile {
  public:
-  explicit PlanFile(std::string path)
+  explicit PlanFile(std::string path, mode_t mode = 0666)
       : path_(std::move(path)),
-        fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+        fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)) {
     check(fd_ >= 0);
   }
   ~PlanFile() {
@@ -69,8 +69,8 @@ class PlanFile {
 
 }  // namespace
 
-Result<void> write_whole(const std::string& path, std::string_view bytes) {
-  PlanFile file(path);
+Result<void> write_whole(const std::string& path, std::string_view bytes, mode_t mode) {
+  PlanFile file(path, mode);
   file.write(bytes);
   return std::move(file).close();
 }

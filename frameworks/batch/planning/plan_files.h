@@ -7,13 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "common/result.h"
 #include "frameworks/batch/core/plan.h"
 
 namespace proffer::batch {
 
 // Makes a new file. Errors: kUnavailable with the system's words.
-Result<void> write_whole(const std::string& path, std::string_view bytes);
+Result<void> write_whole(const std::string& path, std::string_view bytes, mode_t mode = 0666);
 
 // Writes `index` and `entries` into a directory that exists and has neither. Errors: kUnavailable
 // with the system's words.

@@ -75,6 +75,11 @@ struct JobText {
   std::optional<std::string> when = {};        // "all" or "any" of these
 
   // True for an array, also with `run`.
+  // Of an array on a command line, as net/exported_environment.h says; none: nothing is exported.
+  std::optional<std::string> exports = {};
+  bool has_sandbox_home = false;
+  bool login = false;  // run the command in a login shell
+
   bool says_array() const {
     return !command.empty() || array || arguments || each_line || !each_file.empty() || run || gang;
   }

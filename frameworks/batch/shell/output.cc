@@ -88,6 +88,11 @@ Result<void> OutputDirectory::write_request(const std::string& name, const PlanR
   return write_whole(*directory + "/request", encode_plan_request(request));
 }
 
+Result<void> OutputDirectory::write_exported(const std::string& name,
+                                             const proto::Environment& exported) {
+  return write_whole(exported_path(plan_directory(path_, name)), encode_exported(exported), 0600);
+}
+
 Result<void> OutputDirectory::write_order(const JobOrder& order) {
   return write_whole(plan_directory(path_, order.plan) + "/order", encode_order(order));
 }

@@ -32,6 +32,8 @@ class OutputDirectory {
   // Instead of the plan, for a job that awaits its plan: writes the input of the plan.
   Result<void> write_request(const std::string& name, const PlanRequest& request,
                              const HostsOfPaths& hosts);
+  // For an array: writes the variables of this shell beside the plan, for its user only.
+  Result<void> write_exported(const std::string& name, const proto::Environment& exported);
   // For an array: writes its order beside the plan.
   Result<void> write_order(const JobOrder& order);
   // For a job that was not submitted: removes the directory with its contents.

@@ -82,6 +82,7 @@ Result<void> write_directory(const JobSpec& job, const JobOrder& order,
           ? output.write_request(order.plan, request_of(job, files), job.hosts_of_paths)
           : output.write_plan(order.plan, splits, job.arguments, files);
   if (written && order.array) written = output.write_order(order);
+  if (written && !job.exported.empty()) written = output.write_exported(order.plan, job.exported);
   return written;
 }
 

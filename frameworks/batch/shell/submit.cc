@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "frameworks/batch/planning/input.h"
 #include "frameworks/batch/shell/large_files.h"
+#include "net/exported_environment.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
 
@@ -21,9 +22,13 @@ namespace {
 // Retries of elements if only exit codes are given.
 constexpr int32_t kRetriesOfCodes = 3;
 
-std::string working_directory() {
+Result<std::string> working_directory() {
   std::string buffer(kPathBytesMax, '\0');
-  if (::getcwd(buffer.data(), buffer.size()) == nullptr) return "/";
+  // A removed directory has a path that does not begin with '/'.
+  if (::getcwd(buffer.data(), buffer.size()) == nullptr || buffer.front() != '/') {
+    return Error::failed_precondition("the current directory does not exist any more")
+        .with_hint("change to another directory, then run the command again");
+  }
   buffer.resize(::strlen(buffer.c_str()));
   return buffer;
 }
@@ -206,6 +211,22 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
   return {};
 }
 
+// The surroundings of the commands, which are those of this shell.
+Result<void> read_export_text(const JobText& flags, JobSpec& job) {
+  if (flags.login) {
+    const std::string shell = login_shell();
+    const std::string words[] = {shell, "-lc", "exec \"$@\"", shell};
+    std::vector<std::string>& command = job.array->command;
+    command.insert(command.begin(), std::begin(words), std::end(words));
+  }
+  if (!flags.exports) return {};
+  Result<proto::Environment> exported = exported_environment(
+      {.variables = *flags.exports, .has_sandbox_home = flags.has_sandbox_home});
+  if (!exported) return std::move(exported).error();
+  job.exported = *std::move(exported);
+  return {};
+}
+
 // One byte, or "tab".
 Result<char> parse_separator(const std::string& given) {
   if (given == "tab" || given == "\\t") return '\t';
@@ -309,7 +330,9 @@ Result<void> read_locality_text(const JobText& flags, const JobText& file, JobSp
 Result<JobFile> read_job_file(const std::string& path, const Parameters& parameters) {
   const Result<std::string> yaml = read_file(path, kJobFileBytesMax);
   if (!yaml) return yaml.error();
-  const std::string whole_path = absolute(path, working_directory());
+  const Result<std::string> here = working_directory();
+  if (!here) return here.error();
+  const std::string whole_path = absolute(path, *here);
   const size_t slash = whole_path.rfind('/');
   const std::string directory = slash == 0 ? "/" : whole_path.substr(0, slash);
   Result<JobFile> file = parse_job_file(*yaml, parameters, directory);
@@ -320,8 +343,10 @@ Result<JobFile> read_job_file(const std::string& path, const Parameters& paramet
 }
 
 Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
+  const Result<std::string> here = working_directory();
+  if (!here) return here.error();
   JobText given = flags;
-  make_absolute(given, working_directory());
+  make_absolute(given, *here);
   const auto prefer = [](const std::optional<std::string>& over,
                          const std::optional<std::string>& under) { return over ? over : under; };
   JobSpec job;
@@ -442,10 +467,11 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
       return Error::invalid_argument(text(key, " cannot be given for an array"))
           .with_hint("leave it out: an array has no input and no reducers");
     }
-    if (Result<void> ok = read_array_text(both, working_directory(), job); !ok) {
+    if (Result<void> ok = read_array_text(both, *here, job); !ok) {
       return std::move(ok).error();
     }
     job.array->timeout = *time_limit;
+    if (Result<void> ok = read_export_text(given, job); !ok) return std::move(ok).error();
   } else {
     job.time_limit = *time_limit;
   }

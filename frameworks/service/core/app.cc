@@ -28,9 +28,9 @@ Result<void> check_environment(const proto::Environment& env) {
     }
     bytes += name.size() + value.size();
   }
-  if (bytes <= kEnvironmentBytesMax) return {};
+  if (bytes <= kAppEnvironmentBytesMax) return {};
   return Error::invalid_argument(
-             text("env has ", bytes, " bytes; at most ", kEnvironmentBytesMax, " are allowed"))
+             text("env has ", bytes, " bytes; at most ", kAppEnvironmentBytesMax, " are allowed"))
       .with_hint("put large values into a file that the command reads");
 }
 
@@ -173,12 +173,12 @@ Result<void> check_app_files(const AppSpec& app) {
   size_t bytes = kFilesScriptBytesMax;
   for (const auto& [name, value] : app.env) bytes += name.size() + value.size();
   if (app.env.count(kFilesVariable) > 0 || app.env.size() >= kEnvironmentEntriesMax ||
-      bytes > kEnvironmentBytesMax || app.command.size() + 32 > kCommandBytesMax) {
+      bytes > kAppEnvironmentBytesMax || app.command.size() + 32 > kCommandBytesMax) {
     return Error::invalid_argument(
                text("files need the variable ", kFilesVariable, " and ", kFilesScriptBytesMax,
                     " bytes beside env, and 32 bytes "
                     "beside the command; together at most ",
-                    kEnvironmentBytesMax, " and ", kCommandBytesMax, " bytes are allowed"))
+                    kAppEnvironmentBytesMax, " and ", kCommandBytesMax, " bytes are allowed"))
         .with_hint("fetch large files instead: fetch: [URI]");
   }
   return {};
@@ -273,12 +273,12 @@ Result<void> check_find(const AppSpec& app) {
   size_t bytes = kFoundBytesMax + (app.files.empty() ? 0 : kFilesScriptBytesMax);
   for (const auto& [name, value] : app.env) bytes += name.size() + value.size();
   const size_t entries = app.env.size() + app.find.size() * (1 + kPortNamesMax);
-  if (bytes <= kEnvironmentBytesMax && entries <= kEnvironmentEntriesMax) return {};
+  if (bytes <= kAppEnvironmentBytesMax && entries <= kEnvironmentEntriesMax) return {};
   return Error::invalid_argument(text("find may need ", kFoundBytesMax, " bytes and ",
                                       app.find.size() * (1 + kPortNamesMax),
                                       " variables beside env; together at most ",
-                                      kEnvironmentBytesMax, " bytes and ", kEnvironmentEntriesMax,
-                                      " variables are allowed"))
+                                      kAppEnvironmentBytesMax, " bytes and ",
+                                      kEnvironmentEntriesMax, " variables are allowed"))
       .with_hint("put large values into a file that the command reads");
 }
 

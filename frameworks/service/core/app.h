@@ -20,9 +20,10 @@
 namespace proffer::service {
 
 // Every maximum, with its reason. An app beyond one is refused.
-inline constexpr size_t kAppNameBytesMax = 64;    // a part of its tasks' ids
-inline constexpr int64_t kInstancesMax = 10'000;  // of one app
-inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
+inline constexpr size_t kAppNameBytesMax = 64;                 // a part of its tasks' ids
+inline constexpr size_t kAppEnvironmentBytesMax = 128 * 1024;  // names and values of env
+inline constexpr int64_t kInstancesMax = 10'000;               // of one app
+inline constexpr size_t kPortNameBytesMax = 64;                // a part of a variable's name
 inline constexpr Duration kKillGraceMax = hours(24);
 inline constexpr size_t kAfterMax = 16;         // apps that one app waits for
 inline constexpr size_t kFindMax = 8;           // apps whose servers one app receives

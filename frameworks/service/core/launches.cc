@@ -18,7 +18,7 @@ namespace {
 // The most that one accept may carry, with room for the frame around it.
 constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
 constexpr size_t kTaskOverheadBytes = 1'024;
-static_assert(kAcceptBytesMax > kCommandBytesMax + kEnvironmentBytesMax + kFoundBytesMax +
+static_assert(kAcceptBytesMax > kCommandBytesMax + kAppEnvironmentBytesMax + kFoundBytesMax +
                                     kFilesScriptBytesMax + proto::kGroupBytesMax +
                                     kTaskOverheadBytes);
 
