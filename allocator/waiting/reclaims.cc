@@ -8,6 +8,7 @@
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/waiting/claims.h"
+#include "allocator/waiting/withheld.h"
 #include "common/check.h"
 
 namespace proffer::fair {
@@ -88,7 +89,7 @@ bool Reclaims::reclaim(Time now) {
       look_again_at(cap_wait_until_);
       return is_more();
     }
-    carry_out(ask, plan, left, now);
+    carry_out(ask, first->right, plan, left, now);
     some_fit = some_fit || std::any_of(plan.places.begin(), plan.places.end(), [&](const auto& p) {
                  return ask.claims(*p.agent) && is_usable(ask, *p.agent, now);
                });
@@ -201,7 +202,15 @@ void Reclaims::note_ends(Time now) {
 
 // --- notices ------------------------------------------------------------------------------------
 
-void Reclaims::carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t most, Time now) {
+void Reclaims::carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& plan, int64_t most,
+                         Time now) {
+  if (right.closest != nullptr) {
+    const Role& role = *right.closest;
+    int64_t tasks = 0;
+    for (const ReclaimPlan::Place& place : plan.places) tasks += place.tasks;
+    const ResourceVector then = role.kept() + awaited(role) + ask.ask.shape * tasks;
+    withheld_.note_reclaim(role, ask, plan, then, now);
+  }
   int64_t told = 0;
   bool is_short = false;
   for (const Victim& victim : plan.victims) {
@@ -209,6 +218,8 @@ void Reclaims::carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t most, T
     if (is_short) break;  // The rest when there is room for it.
     for (const auto& [a, ref] : victim) {
       check_victim(*a, ref, ask, now);
+      Leaf& leaf = *a->tasks.at(ref).leaf;
+      leaf.longest_cut = std::max(leaf.longest_cut, now - a->tasks.at(ref).since);
       cluster_.tell_to_end(*a, ref, RevokeReason::kReclaimed, ask.leaf->role->name, now);
       notices_.push_back(now);
       ++told;
@@ -375,7 +386,7 @@ void Reclaims::reclaim_eagerly(const std::vector<Claimant>& waiting, Time now) {
   for (const Claimant& claimant : waiting) {
     AskEntry& ask = *claimant.ask;
     const ReclaimPlan plan = plan_anywhere(cluster_, ask, claimant.right);
-    carry_out(ask, plan, kAmountMax, now);
+    carry_out(ask, claimant.right, plan, kAmountMax, now);
     Case& of_ask = cases_[ask];
     of_ask.seen = cluster_.changes;
     of_ask.ripe_at = of_ask.after = later(now, cluster_.options.revoke_grace);

@@ -26,6 +26,7 @@
 namespace proffer::fair {
 
 class Claims;
+class Withheld;
 
 // The reclaim on one agent for one ask: victims have notice, and the agent is kept for the ask.
 struct Reclaim {
@@ -38,7 +39,8 @@ struct Reclaim {
 
 class Reclaims {
  public:
-  Reclaims(Cluster& cluster, Claims& claims) : cluster_(cluster), claims_(claims) {}
+  Reclaims(Cluster& cluster, Claims& claims, Withheld& withheld)
+      : cluster_(cluster), claims_(claims), withheld_(withheld) {}
 
   // --- questions --------------------------------------------------------------------------------
   // Agents with victims for this ask; other asks may come first there.
@@ -112,7 +114,8 @@ class Reclaims {
   std::vector<Claimant> claimants(Time now);
   std::optional<Claimant> claimant(AskEntry& ask) const;
   bool is_due(const AskEntry& ask, Time now) const;
-  void carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t most, Time now);
+  void carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& plan, int64_t most,
+                 Time now);
   void reclaim_eagerly(const std::vector<Claimant>& waiting, Time now);
   int64_t revokes_most() const;
   int64_t revokes_left(Time now);
@@ -129,6 +132,7 @@ class Reclaims {
 
   Cluster& cluster_;
   Claims& claims_;
+  Withheld& withheld_;
   AskTable<Case> cases_;
   std::map<Agent*, std::vector<Reclaim>, AgentById> reclaims_;  // none is empty
   std::unordered_map<const Node*, ResourceVector> awaited_;     // looked up only; none is zero

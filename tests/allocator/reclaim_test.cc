@@ -142,11 +142,11 @@ TEST(Reclaim, BorrowedAgainWhenTheGuaranteeIsNotWantedAnyMore) {
   lend_all(s);
   for (int day = 0; day < 3; ++day) {
     s.wants("eng", kOne, 6);
-    s.lives(minutes(2));
+    s.lives(hours(2));
     EXPECT_EQ(s.runs("eng"), 6);
     EXPECT_EQ(s.runs("ops"), 4);
     s.finishes("eng", 6);
-    s.lives(minutes(2));
+    s.lives(hours(2));
     EXPECT_EQ(s.runs("ops"), 10);
   }
   EXPECT_EQ(s.revokes(), 18);
