@@ -48,6 +48,7 @@ void Allocator::remove_agent(const AgentId& id) {
   Agent& agent = cluster_->agent(id);
   cluster_->withdraw_agent(agent);
   waiting_->leave(agent);
+  waiting_->withheld.leave(agent);
   cluster_->remove_agent(agent);
 }
 

@@ -212,6 +212,14 @@ struct AgentUse {
   ResourceVector offered = {};
   Resources free = {};
   bool active = true;
+  // Of the free amounts: what only the role, and tasks that are expected to end within `lasts`, may
+  // have, since the role's guarantee has taken it back repeatedly (waiting/withheld.h).
+  struct Withheld {
+    RoleName role = {};
+    ResourceVector amounts = {};
+    Duration lasts = {};
+  };
+  std::vector<Withheld> withheld = {};
 };
 
 // The progress of a reclaim for an ask, or the reason why nothing is reclaimed for it.

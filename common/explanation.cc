@@ -143,6 +143,10 @@ std::string to_text(const HinderedAgents& hindered) {
       return text("role ", quoted(hindered.role.str()),
                   " has a limit, and not all agents that may run its tasks are back");
     case Hindrance::kGuarantees:
+      if (!hindered.role.empty()) {
+        return text("kept for the guarantee of role ", quoted(hindered.role.str()),
+                    ", which has taken it back repeatedly, and for short tasks", left_of(hindered));
+      }
       return text("held for the guarantees of other roles", left_of(hindered));
     case Hindrance::kEntitlement:
       return text("above the entitlement of role ", quoted(hindered.role.str()),

@@ -220,6 +220,16 @@ struct AgentState : Books {
   AskEntry* claimant = nullptr;
   Purpose purpose = Purpose::kNone;
 
+  // Free amounts that long tasks may not borrow, since the guarantee of the role has taken them
+  // back repeatedly; maintained by waiting/withheld.h.
+  struct Withheld {
+    RoleName role = {};
+    ResourceVector amounts = {};
+    Duration lasts = {};  // tasks that are expected to run for longer are long
+    bool operator==(const Withheld&) const = default;
+  };
+  std::vector<Withheld> withheld = {};  // at most one of each role
+
   bool by_notice() const { return purpose == Purpose::kNotice; }
   // Whether other asks get nothing here.
   bool is_set_aside() const { return claimant != nullptr && keep.is_zero(); }

@@ -267,6 +267,11 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
 void Cluster::note_runs(Time now) {
   for (const Vacated& place : vacated) {
     if (place.was_told) continue;
+    if (place.leaf->longest_run == Duration() && !withholding.empty()) {
+      // Its tasks may turn out to be short enough for withheld resources.
+      place.leaf->retry.insert(withholding.begin(), withholding.end());
+      update_demand(*place.leaf, true);
+    }
     place.leaf->longest_run = std::max(place.leaf->longest_run, now - place.since);
   }
 }

@@ -246,6 +246,7 @@ class Cluster {
   AgentSet estimating;        // agents with an estimated part
   AgentSet draining;
   AgentSet owed;                  // agents with resources kept for an ask that is owed a task
+  AgentSet withholding;           // agents with an AgentState::withheld
   int64_t speculative_holds = 0;  // agents whose Agent::hold is speculative
   // Agents on which resources became free since the last decision, in no order; each is marked.
   std::vector<Agent*> grown;

@@ -205,6 +205,7 @@ struct Leaf : Node {
   std::vector<AskEntry*> order = {};  // by priority, then longest without a grant, then place
   int64_t tasks = 0;                  // the number of its tasks
   Duration longest_run = {};          // the longest run of a task that ended by itself
+  Duration longest_cut = {};          // the greatest age of a task when it was reclaimed
   // Its entitlement for resources that it holds and no ask declares, in units of kTaskOne.
   int64_t entitled_without_ask = 0;
   ResourceVector estimated = {};  // its use of estimated resources: counts in nothing else

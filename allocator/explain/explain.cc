@@ -371,6 +371,16 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
       users(kind);
       return lacks(Hindrance::kUsed, *kind, usable);
     }
+    const ResourceVector withheld = withheld_from(*entry, a.withheld);
+    const Resources beside{.amounts = (usable.amounts - withheld).max(ResourceVector()),
+                           .gpus = usable.gpus};
+    const auto short_of = lacking(entry->ask.shape, beside);
+    if (!withheld.is_zero() && short_of) {
+      for (const AgentState::Withheld& one : a.withheld) {
+        if (!withheld_from(*entry, {one}).is_zero()) found.role = one.role;
+      }
+      return lacks(Hindrance::kGuarantees, *short_of, beside);
+    }
     if (a.free_port_count < entry->ask.ports) {
       found.wanted = entry->ask.ports;
       found.most = a.free_port_count;

@@ -143,6 +143,9 @@ std::vector<AgentUse> agent_uses(const Cluster& cluster) {
                    .offered = a->counted_offered(),
                    .free = a->parts.empty() ? a->free_and_kept() : a->counted_free(),
                    .active = a->active});
+    for (const AgentState::Withheld& one : a->withheld) {
+      all.back().withheld.push_back({one.role, one.amounts, one.lasts});
+    }
   }
   return all;
 }

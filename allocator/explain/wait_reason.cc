@@ -24,6 +24,9 @@ std::optional<WaitReason> reason_at(const AskEntry& ask, const Agent& a, Time no
   if (a.ports_left() < ask.ask.ports || missing_port(ask.ask.static_ports, a.free_ports)) {
     return WaitReason::kPorts;
   }
+  if (!withheld_from(ask, a.withheld).is_zero() && room_for(ask, a, 1) == 0) {
+    return WaitReason::kGuarantees;
+  }
   return ask.ask.gang > 1 ? WaitReason::kGang : WaitReason::kTurn;
 }
 

@@ -20,6 +20,7 @@ struct DecisionRecord {
     bool from_claim = false;       // from a claim, or from the place of a task of the same ask
     bool owed = false;             // the task was owed (waiting/gate.h)
     ResourceVector keep = {};      // the amounts kept on the agent for a claim that may have ended
+    std::vector<AgentState::Withheld> withheld = {};  // on the agent, at that time
   };
   std::vector<Given> given = {};
 };

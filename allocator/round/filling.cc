@@ -304,7 +304,7 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   }
   if (cluster_.options.is_audited) {
     record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
-                             from_claim, owed_only_, a.keep});
+                             from_claim, owed_only_, a.keep, a.withheld});
   }
   if (a.by_notice() && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
   if (waiting_.gate.note_given(ask, a, now_)) thaw(true);

@@ -31,7 +31,7 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn) {
     const std::vector<Slice> slices = carve_tasks(ask, *member.agent, member.count, &last);
     if (cluster_.options.is_audited) {
       record_.given.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(),
-                               from_claim, owed_only_, member.agent->keep});
+                               from_claim, owed_only_, member.agent->keep, member.agent->withheld});
     }
     grant(l, *member.agent, slices, &ask, member.count, gang);
   }

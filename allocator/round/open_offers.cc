@@ -72,7 +72,7 @@ bool is_freer(const Agent& a, const Agent& b) {
 
 // Whether the agent has a piece for a leaf that may have at most `most`.
 bool Round::has_piece(const Leaf& l, const Agent& a, const ResourceVector& most) const {
-  if (!a.parts.empty()) return !piece_for(cluster_, l, a, most).empty();
+  if (!a.parts.empty() || !a.withheld.empty()) return !piece_for(cluster_, l, a, most).empty();
   const ResourceVector piece = a.free.amounts.min(most).max(ResourceVector());
   return !piece.is_zero() && is_worth_offering(cluster_, a, piece);
 }
@@ -177,7 +177,7 @@ bool Round::give_fair_piece(const Turn& turn) {
   }
   if (cluster_.options.is_audited) {
     record_.given.push_back(
-        {&l, a, piece, rank_of(l), !turn.within.empty(), false, owed_only_, a->keep});
+        {&l, a, piece, rank_of(l), !turn.within.empty(), false, owed_only_, a->keep, a->withheld});
   }
   // The answer to a part says nothing about all free resources.
   grant(l, *a, piece, nullptr, 0).in_proportion = in_proportion;
@@ -216,7 +216,8 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   if (Agent* const a = place.agent) {
     std::vector<Slice> all = piece_for(cluster_, l, *a, most);
     if (cluster_.options.is_audited) {
-      record_.given.push_back({&l, a, all, rank_of(l), !turn.within.empty()});
+      record_.given.push_back(
+          {&l, a, all, rank_of(l), !turn.within.empty(), false, false, {}, a->withheld});
     }
     grant(l, *a, std::move(all), nullptr, 0).in_proportion = false;
     return true;

@@ -27,7 +27,7 @@ Decision Round::decide() {
       do {
         before = grants_made_;
         fill_asks();
-      } while (less_is_held(before) || fill_open());
+      } while (less_is_held(before) || less_is_withheld() || fill_open() || less_is_withheld());
       waiting_.claims.assign(first_with_due_, waiting_.reclaims, waiting_.gate, now_);
     } while (take_back());
   } while (lend() && (!cluster_.held_back.empty() || !cluster_.free_agents.fresh().empty()));
@@ -51,6 +51,7 @@ void Round::let_time_pass() {
   cluster_.end_filters(now_);
   for (AskEntry* ask : cluster_.fire_alarms(now_)) waiting_.stop(*ask);
   cluster_.note_runs(now_);
+  waiting_.withheld.review(now_);
   waiting_.reclaims.note_ends(now_);
   waiting_.gate.review(now_);
   waiting_.claims.review(now_);
@@ -91,6 +92,13 @@ bool Round::less_is_held(uint64_t grants_before) {
   if (cluster_.held_back.empty()) return false;
   cluster_.wake_held_back();
   return true;
+}
+
+// What is withheld for a role falls as the role uses it elsewhere: then others may have more.
+bool Round::less_is_withheld() {
+  const bool is_less = waiting_.withheld.review(now_);
+  if (is_less) thaw(true);
+  return is_less;
 }
 
 void Round::thaw(bool more_is_free) {

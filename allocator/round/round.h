@@ -72,6 +72,7 @@ class Round {
   // Returns frozen leaves to the orders: another ask may fit, or more is free.
   void thaw(bool more_is_free);
   bool less_is_held(uint64_t grants_before);
+  bool less_is_withheld();
 
   // --- filling.cc ------------------------------------------------------------------------------
   void fill_asks();

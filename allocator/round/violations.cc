@@ -69,6 +69,7 @@ void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionReco
         // The resources that others leave may have grown since.
         if (!ask->ask.borrow && !is_within_entitlement(cluster, *l->role, ask->at_once())) continue;
         if (!fits(ask->ask.shape, books, l->role->name)) continue;
+        if (!withheld_from(*ask, given.withheld).is_zero()) continue;
         if (!suits(*ask, *given.agent, cluster.decided_at)) continue;
         found.push_back(
             {text("framework ", winner.framework.str(), " was given ",

@@ -9,6 +9,7 @@
 
 #include "allocator/rules/placement.h"
 #include "allocator/rules/proportion.h"
+#include "allocator/rules/prospect.h"
 
 namespace proffer::fair {
 
@@ -73,12 +74,55 @@ bool is_kept_for(const AskEntry& ask, const AgentState& a) {
   return ask.claims(a) && !a.kept.amounts.is_zero();
 }
 
+// The number of tasks of the ask, at most `count_max`, beside what is withheld from it there.
+int64_t room_beside_withheld(const AskEntry& ask, const AgentState& a, int64_t count_max) {
+  if (a.withheld.empty()) return count_max;  // Nearly always.
+  const ResourceVector withheld = withheld_from(ask, a.withheld);
+  if (withheld.is_zero()) return count_max;
+  const ResourceVector free =
+      (is_kept_for(ask, a) ? a.free_and_kept() : a.counted_free()).amounts - withheld;
+  for (const ResourceKind kind : kResourceKinds) {
+    const int64_t each = ask.ask.shape[kind];
+    if (each > 0) count_max = std::clamp<int64_t>(free[kind] / each, 0, count_max);
+  }
+  return count_max;
+}
+
+template <class IsCovered>
+ResourceVector withheld_beside(const Role& role, Duration run,
+                               const std::vector<AgentState::Withheld>& withheld,
+                               IsCovered is_covered) {
+  ResourceVector sum;
+  for (const AgentState::Withheld& one : withheld) {
+    if (run > one.lasts && !is_within(role.name, one.role)) sum += one.amounts;
+  }
+  if (sum.is_zero()) return sum;
+  for (const Role* above = &role; above->parent != nullptr; above = above->parent) {
+    if (above->has_guarantee() && is_covered(*above)) return {};
+  }
+  return sum;
+}
+
 }  // namespace
+
+ResourceVector withheld_from(const AskEntry& ask,
+                             const std::vector<AgentState::Withheld>& withheld) {
+  if (withheld.empty()) return {};
+  return withheld_beside(*ask.leaf->role, expected_run(ask), withheld, [&](const Role& role) {
+    return is_within_guarantee(role, role.use(), ask.at_once());
+  });
+}
+
+ResourceVector withheld_from(const Leaf& l, const std::vector<AgentState::Withheld>& withheld) {
+  if (withheld.empty()) return {};
+  return withheld_beside(*l.role, kDurationMax, withheld,
+                         [](const Role& role) { return has_unmet_guarantee(role); });
+}
 
 bool is_usable(const AskEntry& ask, const Agent& a, Time now) {
   const bool is_enough = is_kept_for(ask, a) ? fits(ask.ask.shape, a.free_and_kept())
                                              : fits(ask.ask.shape, a, ask.leaf->role->name);
-  return is_enough && suits(ask, a, now);
+  return is_enough && room_beside_withheld(ask, a, 1) == 1 && suits(ask, a, now);
 }
 
 int64_t room_for(const AskEntry& ask, const AgentState& a, int64_t count_max) {
@@ -86,6 +130,7 @@ int64_t room_for(const AskEntry& ask, const AgentState& a, int64_t count_max) {
   if (ask.ask.ports > 0) count = std::min(count, a.ports_left() / ask.ask.ports);
   if (!ask.ask.static_ports.empty()) count = std::min<int64_t>(count, 1);
   count = ask.counts.room(ask.ask, a, count);
+  count = room_beside_withheld(ask, a, count);
   if (is_kept_for(ask, a)) return count_that_fits(ask.ask.shape, a.free_and_kept(), count);
   return count_that_fits(ask.ask.shape, a, ask.leaf->role->name, count);
 }

@@ -28,6 +28,13 @@ std::optional<uint16_t> missing_port(const std::vector<uint16_t>& static_ports,
 bool may_hold(const AskEntry& ask, const AgentState& agent, Time now);
 // Like may_hold(); also the agent is not declined. The amounts are not compared.
 bool suits(const AskEntry& ask, const Agent& agent, Time now);
+// The free amounts that tasks of the ask must leave on an agent where this is withheld: the sum of
+// those for roles beside the ask's, if its tasks are expected to run for longer than they allow and
+// no guarantee of its own covers one.
+ResourceVector withheld_from(const AskEntry& ask,
+                             const std::vector<AgentState::Withheld>& withheld);
+// The same for open offers, whose tasks may run for ever.
+ResourceVector withheld_from(const Leaf& leaf, const std::vector<AgentState::Withheld>& withheld);
 // Whether a task of the ask may go there now.
 bool is_usable(const AskEntry& ask, const Agent& agent, Time now);
 // The number of tasks of the ask that fit there now, regardless of its turn and its unmet count.

@@ -208,11 +208,15 @@ bool is_worth_offering(const Cluster& cluster, const Agent& a, const ResourceVec
 std::vector<Slice> piece_for(const Cluster& cluster, const Leaf& l, const Agent& a,
                              const ResourceVector& most) {
   if (a.parts.empty() && a.free.gpus.empty()) {  // Nearly always.
-    const ResourceVector some = a.free.amounts.min(most.max(ResourceVector()));
+    ResourceVector some = a.free.amounts;
+    if (!a.withheld.empty()) some -= withheld_from(l, a.withheld);
+    some = some.min(most).max(ResourceVector());
     if (some.is_zero() || !is_worth_offering(cluster, a, some)) return {};
     return {Slice{.resources = {.amounts = some}}};
   }
-  std::vector<Slice> piece = piece_of(a.usable(l.role->name), most);
+  ResourceVector some = most;
+  if (!a.withheld.empty()) some = some.min(a.counted_free().amounts - withheld_from(l, a.withheld));
+  std::vector<Slice> piece = piece_of(a.usable(l.role->name), some);
   const ResourceVector amounts = sum_of(piece).amounts;
   if (amounts.is_zero() || !is_worth_offering(cluster, a, amounts)) return {};
   return piece;

@@ -12,7 +12,9 @@ constexpr int64_t kLongRun = 2;
 
 ResourceVector free_for(const AskEntry& ask, const Agent& a, const Books& books) {
   if (books.parts.empty()) {
-    return ask.claims(a) ? books.free_and_kept().amounts : books.free.amounts;
+    const ResourceVector free = ask.claims(a) ? books.free_and_kept().amounts : books.free.amounts;
+    if (a.withheld.empty()) return free;
+    return (free - withheld_from(ask, a.withheld)).max(ResourceVector());
   }
   ResourceVector sum;
   for (const Slice& slice : books.usable(ask.leaf->role->name)) sum += slice.resources.amounts;
@@ -96,6 +98,23 @@ std::optional<Time> usually_ends_at(const Task& task, Time now) {
   const bool is_limited = limit > Duration() && (usual == Duration() || limit < usual);
   const Time at = later(task.since, is_limited ? limit : usual);
   return at < now ? std::nullopt : std::optional(at);
+}
+
+Duration expected_run(const AskEntry& ask) {
+  const Duration limit = ask.ask.max_run_time > Duration() ? ask.ask.max_run_time : kDurationMax;
+  if (ask.ask.duration > Duration()) return std::min(ask.ask.duration, limit);
+  if (ask.leaf->longest_run == Duration()) return limit;
+  return std::min(std::max(ask.leaf->longest_run, ask.leaf->longest_cut), limit);
+}
+
+Duration expected_run(const Task& task, Time now) {
+  const Duration limit = task.claim().max_run_time;
+  const Duration bound = limit > Duration() ? limit : kDurationMax;
+  const Duration expected = expected_of(task);
+  if (expected > Duration()) return std::min(expected, bound);
+  const Duration longest = task.leaf->longest_run;
+  const bool is_known = longest > Duration() && now - task.since <= longest;
+  return is_known ? std::min(longest, bound) : bound;
 }
 
 std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& a, int64_t tasks, Time now) {

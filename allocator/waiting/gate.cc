@@ -309,7 +309,8 @@ bool Gate::is_promised(const Task& task, const AskEntry& claimant, EndedBelow& e
 
 bool Gate::may_claim(const AskEntry& ask, const Agent& a, const ResourceVector& soon,
                      Time now) const {
-  return ask.ask.shape.fits_in(soon) && suits(ask, a, now) && could_ever_fit(ask, a) &&
+  const ResourceVector lent = soon - withheld_from(ask, a.withheld);
+  return ask.ask.shape.fits_in(lent) && suits(ask, a, now) && could_ever_fit(ask, a) &&
          !is_usable(ask, a, now);
 }
 

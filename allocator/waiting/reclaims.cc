@@ -8,6 +8,7 @@
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/waiting/claims.h"
+#include "allocator/waiting/withheld.h"
 #include "common/check.h"
 
 namespace proffer::fair {
@@ -19,6 +20,13 @@ constexpr Duration kLookAgainAfter = seconds(1);
 // Nobody waits for ever for what should have ended.
 constexpr Duration kPatience = kClaimAfter;
 constexpr Duration kCapPeriod = minutes(1);
+// A leaf that has lost this many times its tasks within the period is spared for as long, and twice
+// as long the next time soon after.
+constexpr int64_t kLossesMax = 2;
+constexpr Duration kLossesPeriod = minutes(10);
+constexpr Duration kSpareMax = hours(1);
+// An ask that always lacks tasks waits again for the sake of such leaves after this.
+constexpr Duration kWaitAgainAfter = minutes(5);
 
 // Leaves that want offers below roles with guarantees, each once.
 void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit) {
@@ -69,8 +77,9 @@ bool Reclaims::reclaim(Time now) {
         std::min_element(waiting.begin(), waiting.end(),
                          [](const Claimant& a, const Claimant& b) { return a.comes_before(b); });
     AskEntry& ask = *first->ask;
-    const ReclaimPlan plan = plan_reclaim(cluster_, *this, ask, first->right, now,
-                                          now - cluster_.options.minimum_runtime);
+    std::optional<Time>& lacks_since = cases_[ask].lacks_since;
+    if (!lacks_since || now - *lacks_since > kWaitAgainAfter) lacks_since = now;
+    const ReclaimPlan plan = plan_for(ask, first->right, now);
     if (plan.places.empty()) {
       Case& of_ask = cases_[ask];
       of_ask.seen = cluster_.changes;
@@ -88,7 +97,7 @@ bool Reclaims::reclaim(Time now) {
       look_again_at(cap_wait_until_);
       return is_more();
     }
-    carry_out(ask, plan, left, now);
+    carry_out(ask, first->right, plan, left, now);
     some_fit = some_fit || std::any_of(plan.places.begin(), plan.places.end(), [&](const auto& p) {
                  return ask.claims(*p.agent) && is_usable(ask, *p.agent, now);
                });
@@ -101,6 +110,47 @@ bool Reclaims::reclaim(Time now) {
     }
   }
   return is_more();
+}
+
+ReclaimPlan Reclaims::plan_for(const AskEntry& ask, const Right& right, Time now) const {
+  const Time ripe = now - cluster_.options.minimum_runtime;
+  ReclaimPlan plan = plan_reclaim(cluster_, *this, ask, right, now, ripe);
+  if (!plan.takes_spared) return plan;
+  ReclaimPlan gentle = plan_reclaim(cluster_, *this, ask, right, now, ripe, Spared::kNot);
+  if (!gentle.places.empty() && gentle.band <= plan.band) return gentle;
+  const Time until = spares_until(ask, now);
+  if (until <= now) return plan;
+  plan.places.clear();
+  plan.victims.clear();
+  plan.ripe_at = gentle.ripe_at ? std::min(*gentle.ripe_at, until) : until;
+  return plan;
+}
+
+Time Reclaims::spares_until(const AskEntry& ask, Time now) const {
+  return later(cases_[ask].lacks_since.value_or(now), cluster_.options.minimum_runtime);
+}
+
+bool Reclaims::is_spared(const Leaf& leaf, Time now) const {
+  if (losses_.empty()) return false;
+  const auto known = losses_.find({leaf.framework, leaf.role->name});
+  return known != losses_.end() && now < known->second.spared_until;
+}
+
+// Call before the task gets its notice.
+void Reclaims::note_loss(const Leaf& leaf, Time now) {
+  std::erase_if(losses_, [&](const auto& one) {
+    const Losses& its = one.second;
+    return now - its.since > kLossesPeriod && now - its.spared_until > its.spare * 2;
+  });
+  Losses& its = losses_[{leaf.framework, leaf.role->name}];
+  if (now - its.since > kLossesPeriod) {
+    its.tasks = 0;
+    its.since = now;
+  }
+  if (++its.tasks < kLossesMax * std::max<int64_t>(leaf.tasks, 1)) return;
+  its.spare = std::clamp(its.spare * 2, kLossesPeriod, kSpareMax);
+  its.spared_until = later(now, its.spare);
+  its.tasks = 0;
 }
 
 // --- who claims ---------------------------------------------------------------------------------
@@ -201,7 +251,15 @@ void Reclaims::note_ends(Time now) {
 
 // --- notices ------------------------------------------------------------------------------------
 
-void Reclaims::carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t most, Time now) {
+void Reclaims::carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& plan, int64_t most,
+                         Time now) {
+  if (right.closest != nullptr) {
+    const Role& role = *right.closest;
+    int64_t tasks = 0;
+    for (const ReclaimPlan::Place& place : plan.places) tasks += place.tasks;
+    const ResourceVector then = role.kept() + awaited(role) + ask.ask.shape * tasks;
+    withheld_.note_reclaim(role, ask, plan, then, now);
+  }
   int64_t told = 0;
   bool is_short = false;
   for (const Victim& victim : plan.victims) {
@@ -209,6 +267,9 @@ void Reclaims::carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t most, T
     if (is_short) break;  // The rest when there is room for it.
     for (const auto& [a, ref] : victim) {
       check_victim(*a, ref, ask, now);
+      Leaf& leaf = *a->tasks.at(ref).leaf;
+      leaf.longest_cut = std::max(leaf.longest_cut, now - a->tasks.at(ref).since);
+      note_loss(leaf, now);
       cluster_.tell_to_end(*a, ref, RevokeReason::kReclaimed, ask.leaf->role->name, now);
       notices_.push_back(now);
       ++told;
@@ -329,6 +390,7 @@ void Reclaims::end_on(Agent& a) {
 
 bool Reclaims::stop(AskEntry& ask) {
   const bool waited = !agents_of(ask).empty();
+  cases_[ask].lacks_since.reset();
   while (!agents_of(ask).empty()) end(**agents_of(ask).begin(), ask);
   return waited;
 }
@@ -375,7 +437,7 @@ void Reclaims::reclaim_eagerly(const std::vector<Claimant>& waiting, Time now) {
   for (const Claimant& claimant : waiting) {
     AskEntry& ask = *claimant.ask;
     const ReclaimPlan plan = plan_anywhere(cluster_, ask, claimant.right);
-    carry_out(ask, plan, kAmountMax, now);
+    carry_out(ask, claimant.right, plan, kAmountMax, now);
     Case& of_ask = cases_[ask];
     of_ask.seen = cluster_.changes;
     of_ask.ripe_at = of_ask.after = later(now, cluster_.options.revoke_grace);

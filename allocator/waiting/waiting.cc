@@ -45,8 +45,9 @@ void Waiting::refuse(const Framework& f, Agent& a) {
 
 std::optional<Time> Waiting::next_deadline() const {
   std::optional<Time> next;
-  for (const std::optional<Time>& at : {gate.next_deadline(), claims.next_deadline(),
-                                        headroom.next_deadline(), reclaims.next_deadline()}) {
+  for (const std::optional<Time>& at :
+       {gate.next_deadline(), claims.next_deadline(), headroom.next_deadline(),
+        reclaims.next_deadline(), withheld.next_deadline()}) {
     if (at) next = next ? std::min(*next, *at) : *at;
   }
   return next;
@@ -57,6 +58,7 @@ void Waiting::check(std::vector<Violation>& found) const {
   claims.check(found);
   headroom.check(found);
   reclaims.check(found);
+  withheld.check(found);
 }
 
 }  // namespace proffer::fair

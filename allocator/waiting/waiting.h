@@ -8,6 +8,7 @@
 #include "allocator/waiting/headroom.h"
 #include "allocator/waiting/lending.h"
 #include "allocator/waiting/reclaims.h"
+#include "allocator/waiting/withheld.h"
 
 namespace proffer::fair {
 
@@ -17,7 +18,8 @@ class Waiting {
       : gate(cluster),
         claims(cluster),
         headroom(cluster, claims),
-        reclaims(cluster, claims),
+        withheld(cluster),
+        reclaims(cluster, claims, withheld),
         cluster_(cluster) {}
   Waiting(const Waiting&) = delete;
 
@@ -39,6 +41,7 @@ class Waiting {
   Gate gate;
   Claims claims;
   Headroom headroom;
+  Withheld withheld;
   Reclaims reclaims;
 
  private:

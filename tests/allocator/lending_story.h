@@ -36,6 +36,7 @@ class LendingStory {
     std::string constraint = {};
     std::string ask = "task";
     bool borrow = true;
+    Duration duration = {};  // as declared; the tasks run forever
   };
 
   explicit LendingStory(AllocatorOptions options = {})
@@ -90,7 +91,8 @@ class LendingStory {
                   .priority = options.priority,
                   .gang = options.gang,
                   .band = options.band,
-                  .borrow = options.borrow};
+                  .borrow = options.borrow,
+                  .duration = options.duration};
     if (!options.constraint.empty()) {
       of_ask.ask.constraints.push_back(parse_constraint(options.constraint).value());
     }

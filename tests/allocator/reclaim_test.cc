@@ -70,6 +70,31 @@ TEST(Reclaim, WaitsOnceForTasksThatEndWithinTheGrace) {
   }
 }
 
+// The service has lost its task twice within ten minutes: the third time, the claimant first waits
+// for the minimum runtime, in case other tasks end.
+TEST(Reclaim, SparesAFrameworkThatHasLostItsTasksOften) {
+  Story s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.guarantee("eng", "cpus:1");
+  s.wants("service", kOne, 1);
+  s.lives(minutes(1));
+  for (int64_t i = 1; i <= 2; ++i) {
+    s.wants("eng", kOne, 1);
+    s.lives(seconds(20));
+    EXPECT_EQ(s.revokes("service"), i);
+    s.finishes("eng", 1);
+    s.lives(minutes(2));
+    ASSERT_EQ(s.runs("service"), 1);
+  }
+  s.wants("eng", kOne, 1);
+  s.lives(kMinimumRuntime - seconds(1));
+  EXPECT_EQ(s.revokes(), 2);
+  EXPECT_EQ(s.outlook("eng").why, Why::kTooYoung);
+  s.lives(seconds(1) + kRevokeGrace + seconds(1));
+  EXPECT_EQ(s.revokes(), 3);
+  EXPECT_EQ(s.runs("eng"), 1);
+}
+
 // The guarantee is a fifth of the memory; tasks that use that much memory would take eight of the
 // ten CPUs. The guarantee covers a fifth of the CPUs too, and no more.
 TEST(Reclaim, GuaranteeCoversAnEqualFractionOfUnnamedKinds) {
@@ -142,11 +167,11 @@ TEST(Reclaim, BorrowedAgainWhenTheGuaranteeIsNotWantedAnyMore) {
   lend_all(s);
   for (int day = 0; day < 3; ++day) {
     s.wants("eng", kOne, 6);
-    s.lives(minutes(2));
+    s.lives(hours(2));
     EXPECT_EQ(s.runs("eng"), 6);
     EXPECT_EQ(s.runs("ops"), 4);
     s.finishes("eng", 6);
-    s.lives(minutes(2));
+    s.lives(hours(2));
     EXPECT_EQ(s.runs("ops"), 10);
   }
   EXPECT_EQ(s.revokes(), 18);

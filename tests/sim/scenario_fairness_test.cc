@@ -86,6 +86,13 @@ Figure most(OfPicture of) {
     return found;
   };
 }
+// The number of snapshots in which it is at least this.
+Figure count(OfPicture of, int64_t least) {
+  return [of = std::move(of), least](const Report& report) {
+    return std::count_if(report.snapshots.begin(), report.snapshots.end(),
+                         [&](const Picture& at) { return of(at) >= least; });
+  };
+}
 Figure at_end(OfPicture of) {
   return [of = std::move(of)](const Report& report) { return of(report.end); };
 }
@@ -174,6 +181,13 @@ std::vector<Promise> promises() {
       {"short_tasks_are_no_victims", "revokes", kHolds, kHolds, at_end(revokes()), 0, 0},
       {"short_tasks_are_no_victims", "tasks of the owner", kHolds, kHolds,
        at_end(finished("owner")), 145},
+      {"services_beside_short_tasks", "revokes", kHolds, kHolds, at_end(revokes()), 0, 24},
+      {"services_beside_short_tasks", "tasks of the owner", kHolds, kHolds,
+       at_end(finished("owner")), 295},
+      {"on_off_guarantee", "revokes", kHolds, kHolds, at_end(revokes()), 0, 20},
+      {"on_off_guarantee", "bursts with all tasks after 12 s", kHolds, kHolds,
+       count(running("bursts"), 8), 95},
+      {"on_off_guarantee", "tasks of the owner", kHolds, kHolds, at_end(finished("bursts")), 952},
       {"uneven_agents", "15 s without cpus", kHolds, kHolds, longest_without(running_of("C/cpus-")),
        0, 8},
       {"uneven_agents", "15 s without mem", kHolds, kHolds, longest_without(running_of("C/mem-")),

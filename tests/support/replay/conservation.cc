@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "allocator/cluster/role_tree.h"
 #include "common/text.h"
 #include "tests/support/replay/replay.h"
 
@@ -247,6 +248,21 @@ void Replay::audit_work_conservation() {
       kept.push_back({group, leaf.role, group->spec->resources * group->spec->ask.gang});
     }
   }
+  std::map<RoleName, ResourceVector> withheld;
+  for (AgentUse& of_agent : allocator_->agents()) {
+    for (const AgentUse::Withheld& one : of_agent.withheld) withheld[one.role] += one.amounts;
+    if (!of_agent.withheld.empty()) claims.withheld[of_agent.agent] = std::move(of_agent.withheld);
+  }
+  for (const auto& [role, amounts] : withheld) {
+    const ResourceVector then = use(role) + amounts;
+    const Quota most = fair::whole_guarantee(roles_[role].guarantee, allocator_->total());
+    const bool is_within = std::all_of(
+        kResourceKinds.begin(), kResourceKinds.end(), [&, held = amounts](ResourceKind kind) {
+          return held[kind] == 0 || (most[kind] && then[kind] <= *most[kind]);
+        });
+    if (is_within) continue;
+    broken(text("more is withheld than the guarantee of ", role.str(), " that it does not use"));
+  }
   for (const auto& [id, framework] : frameworks_) {
     if (!framework.joined || framework.spec->takes != sim::Takes::kAsks) continue;
     // Declined or expired offers do not return at once.
@@ -262,6 +278,31 @@ void Replay::audit_work_conservation() {
   }
 }
 
+// What the group's tasks must leave free on an agent where this is withheld. How long tasks run is
+// known if they declare it, or have a time limit.
+ResourceVector Replay::withheld_from(const RoleName& role, const Group& group,
+                                     const std::vector<AgentUse::Withheld>& withheld) const {
+  const Ask ask = group.spec->declared();
+  const ResourceVector needed = ask.shape * ask.gang;
+  for (RoleName at = role; !at.empty(); at = parent_of(at)) {
+    const auto settings = roles_.find(at);
+    if (settings == roles_.end() || settings->second.guarantee.empty()) continue;
+    const Quota& guarantee = settings->second.guarantee;
+    const bool takes_named =
+        std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                    [&](ResourceKind kind) { return guarantee[kind] && needed[kind] > 0; });
+    const Quota whole = fair::whole_guarantee(guarantee, allocator_->total());
+    if (takes_named && whole.contains(use(at) + needed)) return {};
+  }
+  ResourceVector sum;
+  for (const AgentUse::Withheld& one : withheld) {
+    const auto is_short = [&](Duration run) { return run > Duration() && run <= one.lasts; };
+    if (is_within(role, one.role) || is_short(ask.duration) || is_short(ask.max_run_time)) continue;
+    sum += one.amounts;
+  }
+  return sum;
+}
+
 bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group, const Claims& claims,
                                const std::vector<Kept>& kept) const {
   const int64_t gang = group.spec->ask.gang;
@@ -275,7 +316,9 @@ bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group, const 
     if (claims.whole.count(agent) > 0 || !described.active || described.draining) continue;
     const auto claim = claims.parts.find(agent);
     const bool is_of_another = claim != claims.parts.end() && claim->second.group != &group;
-    const ResourceVector apart = is_of_another ? claim->second.amounts : ResourceVector();
+    ResourceVector apart = is_of_another ? claim->second.amounts : ResourceVector();
+    const auto withheld = claims.withheld.find(agent);
+    if (withheld != claims.withheld.end()) apart += withheld_from(role, group, withheld->second);
     for (const Resources& each : free_for(role, agent, apart)) free += each.amounts;
     if (is_choosy(group) && !is_preferred(group, agent)) continue;
     rooms.emplace_back(agent, room_on(id, group, agent, gang, apart));

@@ -169,7 +169,11 @@ class Replay {
       ResourceVector amounts = {};
     };
     std::map<AgentId, Part> parts = {};
+    // What guarantees that were taken back repeatedly withhold from long tasks.
+    std::map<AgentId, std::vector<AgentUse::Withheld>> withheld = {};
   };
+  ResourceVector withheld_from(const RoleName& role, const Group& group,
+                               const std::vector<AgentUse::Withheld>& withheld) const;
   ResourceVector unmet_guarantee(const RoleName& role) const;
   ResourceVector held_for_others(const RoleName& role) const;
   // Room that is kept below limits for an ask.
