@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/programs.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
@@ -120,10 +121,9 @@ int run_agent(const Words& words) {
   const Words rest(words.begin() + 1, words.end());
   if (verb == "gone") return gone(rest);
   if (verb == "lift-brake") return lift_brake(rest);
-  return usage_error(
-      Error::invalid_argument(text("unknown subcommand ", quoted(verb)))
-          .with_hint("proffer agent gone|lift-brake; without a subcommand it runs an agent"),
-      false);
+  Error error = unknown_verb(verb, "proffer agent", {"gone", "lift-brake"});
+  std::string hint = text(error.hint(), "\nwithout a subcommand it runs an agent");
+  return usage_error(std::move(error).with_hint(std::move(hint)), false);
 }
 
 }  // namespace proffer::cli

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/cli11_problem.h"
 #include "common/text.h"
 #include "common/usage_problem.h"
 #include "net/terminal.h"
@@ -120,9 +121,13 @@ void Arguments::note(std::string paragraph) { impl_->notes.push_back(std::move(p
 void Arguments::exit_codes(std::string codes) { impl_->exit_codes = std::move(codes); }
 
 std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
-  const auto fail = [this](const std::string& what) {
-    print_error_text(Error::invalid_argument(what).with_hint(
-        text("usage: ", impl_->usage, "\nhelp: ", impl_->name(), " --help")));
+  const auto fail = [this](Error error) {
+    std::string hint = error.hint();
+    constexpr std::string_view kSee = "see: ";
+    if (hint.starts_with(kSee)) {
+      hint = text("usage: ", impl_->usage, "\nhelp: ", hint.substr(kSee.size()));
+    }
+    print_error_text(std::move(error).with_hint(std::move(hint)));
     return 2;
   };
   auto end = words.end();
@@ -137,14 +142,16 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
     print_lines(impl_->app.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    return fail(plain_usage_problem(error.what()));
+    return fail(cli11_problem(impl_->app, impl_->name(), error.what()));
   }
   if (impl_->command == nullptr) return std::nullopt;
   *impl_->command = impl_->app.remaining();
   if (!impl_->command->empty() && impl_->command->front().starts_with("-")) {
-    return fail(text("unexpected argument ", quoted(impl_->command->front())));
+    return fail(unexpected_words(*impl_->command, {impl_->name(), option_names(impl_->app)}));
   }
-  if (end != words.end()) impl_->command->insert(impl_->command->end(), end + 1, words.end());
+  // Behind the first word of a command, "--" is one of its arguments.
+  if (end != words.end() && impl_->command->empty()) ++end;
+  impl_->command->insert(impl_->command->end(), end, words.end());
   return std::nullopt;
 }
 

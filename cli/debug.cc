@@ -31,6 +31,7 @@
 #include "cli/programs.h"
 #include "cli/redaction.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "net/http_get.h"
 #include "proto/json/events_json.h"
 #include "proto/json/json.h"
@@ -413,11 +414,8 @@ int run_debug(const Words& words) {
         "events, logs and settings in one archive, without secrets");
     return 0;
   }
-  return usage_error(
-      Error::invalid_argument(words.empty() ? std::string("a subcommand is missing")
-                                            : text("unknown subcommand ", quoted(words[0])))
-          .with_hint("proffer debug bundle"),
-      false);
+  const std::string_view verb = words.empty() ? std::string_view() : words.front();
+  return usage_error(unknown_verb(verb, "proffer debug", {"bundle"}), false);
 }
 
 }  // namespace proffer::cli

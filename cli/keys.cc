@@ -18,6 +18,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "net/curve_keys.h"
 #include "net/fd.h"
 #include "net/membership.h"
@@ -25,8 +26,6 @@
 
 namespace proffer::cli {
 namespace {
-
-constexpr std::string_view kKeysUsage = "proffer keys init|list|rotate|revoke";
 
 // Prints this many characters of a key: enough to recognise it.
 std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
@@ -266,11 +265,8 @@ int run_keys(const Words& words) {
     print_lines("\nproffer keys VERB --help shows the options of a subcommand.\n");
     return 0;
   }
-  return usage_error(
-      Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
-                                           : text("unknown subcommand ", quoted(verb)))
-          .with_hint(text("usage: ", kKeysUsage, "\nhelp: proffer keys --help")),
-      false);
+  return usage_error(unknown_verb(verb, "proffer keys", {"init", "list", "rotate", "revoke"}),
+                     false);
 }
 
 }  // namespace proffer::cli

@@ -1,6 +1,7 @@
 // proffer: the command line program. A command is a function here, or a separate program beside
 // this one.
 
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -14,6 +15,7 @@
 #include "cli/programs.h"
 #include "common/check.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 
 namespace {
 
@@ -116,6 +118,27 @@ Split split_at_command(const Words& words) {
   return split;
 }
 
+// Puts options that every subcommand has behind the subcommand, if they stand before it.
+Words behind_verb_of(const Words& words) {
+  size_t at = 0;
+  while (at < words.size()) {
+    const std::string& word = words[at];
+    if (word == "--master") {
+      at += 2;
+    } else if (word == "--json" || word.starts_with("--master=")) {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  if (at == 0 || at >= words.size() || words[at].starts_with("-")) return words;
+  Words moved = {words[at]};
+  const auto verb = words.begin() + static_cast<std::ptrdiff_t>(at);
+  moved.insert(moved.end(), words.begin(), verb);
+  moved.insert(moved.end(), verb + 1, words.end());
+  return moved;
+}
+
 int command_line(int argc, char** argv) {
   const Words all(argv + 1, argv + argc);
   if (!all.empty() && (all[0] == "--help" || all[0] == "-h" || all[0] == "help")) {
@@ -140,20 +163,17 @@ int command_line(int argc, char** argv) {
   std::vector<std::string_view> known;
   for (const Command& command : kCommands) {
     if (command.name == name) {
-      // Options before the command belong to the command or its subcommand.
-      Words words = rest;
-      const bool behind_verb = command.has_verbs && !rest.empty() && !rest[0].starts_with("-");
+      // Options before the command belong to the command or its subcommand, and so do those before
+      // the subcommand.
+      Words words = command.has_verbs ? behind_verb_of(rest) : rest;
+      const bool behind_verb = command.has_verbs && !words.empty() && !words[0].starts_with("-");
       words.insert(words.begin() + (behind_verb ? 1 : 0), options.begin(), options.end());
       if (command.run != nullptr) return after_output(command.run(words));
       return print_error(become(name, words), false);
     }
     known.push_back(command.name);
   }
-  const std::string_view near = nearest(name, known);
-  print_error(Error::invalid_argument(text("unknown command ", quoted(name)))
-                  .with_hint(near.empty() ? std::string("proffer --help lists the commands")
-                                          : text("did you mean `proffer ", near, "`?")),
-              false);
+  print_error(unknown_command(name, known), false);
   return kExitUsage;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/foreign_variables.h"
 #include "common/printable.h"
 #include "common/text.h"
 #include "proto/json/json.h"
@@ -33,6 +34,20 @@ int print_error(const Error& error, bool json) {
   }
   if (error.code() == ErrorCode::kUnavailable) return kExitUnreachable;
   return kExitRefused;
+}
+
+void print_variable_notes(std::string_view command) {
+  // A variable that the command or the file sets itself is named without a $.
+  const auto is_set = [&](const std::string& name) {
+    for (size_t at = command.find(name); at != command.npos; at = command.find(name, at + 1)) {
+      const char before = at == 0 ? ' ' : command[at - 1];
+      const size_t end = at + name.size();
+      const char behind = end < command.size() ? command[end] : ' ';
+      if (before != '$' && before != '{' && (behind == ':' || behind == '=')) return true;
+    }
+    return false;
+  };
+  for (const std::string& one : foreign_variables(command, is_set)) print_note_text(one);
 }
 
 int usage_error(const Error& error, bool json) {

@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 
+#include <pwd.h>
+
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/master_client.h"
@@ -11,15 +13,45 @@
 #include "common/limits.h"
 #include "common/roles.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
 namespace {
 
-constexpr std::string_view kRoleUsage = "proffer role list|tree|set|unset";
-
 Result<std::vector<proto::RoleRow>> all_roles(const Masters& master) {
   return call_list<proto::RoleRow>(master, "roles", {}, proto::parse_roles);
+}
+
+// The known role nearest to a name that is not known; empty if none is near.
+std::string nearest_role(std::string_view name, const std::vector<proto::RoleRow>& rows) {
+  std::vector<std::string_view> known;
+  for (const proto::RoleRow& row : rows) known.push_back(row.role.str());
+  return std::string(nearest(name, known));
+}
+
+// Settings that are removed from a role without any have probably another name.
+void warn_of_unknown_role(const Masters& master, const RoleName& role) {
+  const Result<std::vector<proto::RoleRow>> rows = all_roles(master);
+  if (!rows) return;
+  for (const proto::RoleRow& row : *rows) {
+    if (row.role == role) return;
+  }
+  const std::string near = nearest_role(role.str(), *rows);
+  print_warning_text(text("role ", quoted(role.str()),
+                          " has no framework and no settings: nothing ", "is removed",
+                          near.empty() ? "" : text("; did you mean ", quoted(near), "?"),
+                          "\nlist the known roles with: proffer role list"));
+}
+
+// Users of other machines that joined are unknown here, so it is no error.
+void warn_of_unknown_users(const std::vector<std::string>& users) {
+  for (const std::string& user : users) {
+    if (::getpwnam(user.c_str()) != nullptr) continue;
+    print_warning_text(text("this machine has no user ", quoted(user),
+                            ": right for a user of another machine that joined; else name another, "
+                            "as in --users ada,bob, or --users all"));
+  }
 }
 
 int show(const Words& words, bool as_tree) {
@@ -42,12 +74,14 @@ int show(const Words& words, bool as_tree) {
   }
   Result<std::vector<proto::RoleRow>> rows = all_roles(*master);
   if (!rows) return print_error(rows.error(), json);
+  const std::string near = nearest_role(within, *rows);
   std::erase_if(*rows,
                 [&](const proto::RoleRow& row) { return !is_within(row.role, RoleName(within)); });
   if (rows->empty() && !within.empty()) {
     return print_error(
         Error::not_found(text("role ", quoted(within), " has no framework and no settings"))
-            .with_hint("list the known roles with: proffer role list"),
+            .with_hint(text(near.empty() ? "" : text("did you mean ", quoted(near), "? "),
+                            "list the known roles with: proffer role list")),
         json);
   }
   if (json) {
@@ -71,7 +105,10 @@ Result<int64_t> weight_option(const std::string& words) {
   const Result<int64_t> weight = parse_milli(words);
   if (weight && *weight >= kWeightMin && *weight <= kWeightMax) return *weight;
   return Error::invalid_argument(text("--weight must be between ", print_milli(kWeightMin), " and ",
-                                      print_milli(kWeightMax), ", not ", quoted(words)));
+                                      print_milli(kWeightMax), ", not ", quoted(words)))
+      .with_hint(
+          "weights are relative to those of siblings: of two roles with --weight 1 each gets half, "
+          "with 3 and 1 the first gets three quarters");
 }
 
 int send_setting(const std::string& master_flag, const proto::RoleSetCall& call_of, bool json) {
@@ -146,6 +183,7 @@ int set(const Words& words) {
                            .with_hint("give --weight, --guarantee, --limit or --users"),
                        json);
   }
+  if (setting.users && !json) warn_of_unknown_users(*setting.users);
   return send_setting(master_flag, setting, json);
 }
 
@@ -163,6 +201,9 @@ int unset(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<RoleName> name = parse_role(role);
   if (!name) return usage_error(name.error(), json);
+  if (const Result<Masters> master = master_address(master_flag); master && !json) {
+    warn_of_unknown_role(*master, *name);
+  }
   return send_setting(master_flag, {.role = *name, .unset = true}, json);
 }
 
@@ -185,11 +226,7 @@ int run_role(const Words& words) {
     print_lines("\nproffer role VERB --help shows the options of a subcommand.\n");
     return 0;
   }
-  return usage_error(
-      Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
-                                           : text("unknown subcommand ", quoted(verb)))
-          .with_hint(text("usage: ", kRoleUsage, "\nhelp: proffer role --help")),
-      false);
+  return usage_error(unknown_verb(verb, "proffer role", {"list", "tree", "set", "unset"}), false);
 }
 
 }  // namespace proffer::cli

@@ -450,7 +450,11 @@ Result<void> set_environment(proto::Environment* environment,
     const size_t equals = entry.find('=');
     if (equals == 0 || equals == std::string::npos) {
       return Error::invalid_argument(
-          text("--env must be NAME=VALUE, as in --env LEVEL=3, not ", quoted(entry)));
+                 text("--env must be NAME=VALUE, as in --env LEVEL=3, not ", quoted(entry)))
+          .with_hint(entry.find('=') != std::string::npos
+                         ? std::string()
+                         : text("to hand on a variable of this shell: --env ", entry, "=\"$", entry,
+                                "\""));
     }
     (*environment)[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
@@ -645,6 +649,7 @@ int run_run(const Words& words) {
     options.kill_signal = *parsed;
   }
   options.command = shell_command(command);
+  if (!options.json) print_variable_notes(options.command);
   if (is_login) options.command = shell_command({login_shell(), "-lc", options.command});
   // Never destroyed: the process ends now, and closing its connections and threads one by one would
   // take a third of a short command's time.

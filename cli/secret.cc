@@ -18,13 +18,12 @@
 #include "cli/output.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "net/fd.h"
 #include "proto/json/secrets_json.h"
 
 namespace proffer::cli {
 namespace {
-
-constexpr std::string_view kSecretUsage = "proffer secret set|list|remove";
 
 // Turns the terminal's echo off for the lifetime of this object.
 class WithoutEcho {
@@ -197,11 +196,7 @@ int run_secret(const Words& words) {
     print_lines("\nproffer secret VERB --help shows the options of a subcommand.\n");
     return 0;
   }
-  return usage_error(
-      Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
-                                           : text("unknown subcommand ", quoted(verb)))
-          .with_hint(text("usage: ", kSecretUsage, "\nhelp: proffer secret --help")),
-      false);
+  return usage_error(unknown_verb(verb, "proffer secret", {"set", "list", "remove"}), false);
 }
 
 }  // namespace proffer::cli

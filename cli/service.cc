@@ -21,9 +21,11 @@
 #include "cli/service_client.h"
 #include "cli/service_forecast.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
 #include "sdk/request.h"
+#include "sdk/shell/given_file.h"
 #include "sdk/shell/history.h"
 
 namespace proffer::cli {
@@ -168,15 +170,7 @@ int change(const ServiceFlags& common, const proto::ServiceCall& what, IsDone do
 }
 
 Result<std::string> read_app_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error::invalid_argument(text("cannot read ", quoted(path), ": ", std::strerror(errno)));
-  }
-  std::string content(kFileBytesMax + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<size_t>(file.gcount()));
-  if (content.size() <= kFileBytesMax) return content;
-  return Error::invalid_argument(text(quoted(path), " exceeds the maximum size of an app file"));
+  return sdk::read_given_file(path, "an app file", kFileBytesMax);
 }
 
 int apply(const Words& words) {
@@ -197,6 +191,7 @@ int apply(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> file = read_app_file(path);
   if (!file) return usage_error(file.error(), common.json);
+  if (!common.json) print_variable_notes(*file);
   return change(common, {.verb = "apply", .file = *file}, is_updated);
 }
 
@@ -375,7 +370,14 @@ int scale(const Words& words) {
   arguments.examples({"proffer service scale web 5 --wait"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<int64_t> instances = parse_whole("N", count, 0, 10'000);
-  if (!instances) return usage_error(instances.error(), common.json);
+  if (!instances) {
+    return usage_error(
+        Error(instances.error())
+            .with_hint(text("N is the new number of instances, as in proffer service "
+                            "scale ",
+                            app, " 3")),
+        common.json);
+  }
   return change(common, {.verb = "scale", .app = app, .instances = *instances}, is_as_wanted);
 }
 
@@ -558,11 +560,7 @@ int run_service(const Words& words) {
     }
     known.push_back(verb.name);
   }
-  const std::string_view near = nearest(words[0], known);
-  print_error(Error::invalid_argument(text("unknown subcommand ", quoted(words[0])))
-                  .with_hint(near.empty() ? std::string("list them with: proffer service --help")
-                                          : text("did you mean `proffer service ", near, "`?")),
-              false);
+  print_error(unknown_verb(words[0], "proffer service", known), false);
   return kExitUsage;
 }
 

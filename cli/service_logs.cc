@@ -163,8 +163,10 @@ int run_service_logs(const Words& words) {
   if (!id) return print_error(id.error(), false);
   Result<std::vector<proto::TaskRow>> rows = instances_of(*master, *id, app, true);
   if (!rows) return print_error(rows.error(), false);
-  forget_former_owners(ServiceClient(*master, id->str()).status(app), *rows);
+  const Result<proto::ServiceStatusPage> page = ServiceClient(*master, id->str()).status(app);
+  forget_former_owners(page, *rows);
   if (rows->empty()) {
+    if (is_app_gone(page)) return print_error(page.error(), false);
     return print_error(
         Error::not_found(text("app ", quoted(app), " has no instance that the master knows"))
             .with_hint("list apps with: proffer service list; an app that waits has no output yet"),

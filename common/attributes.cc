@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "common/check.h"
+#include "common/ids.h"
 #include "common/limits.h"
 #include "common/text.h"
 
@@ -12,11 +13,42 @@ namespace {
 
 using Operator = Constraint::Operator;
 
+// The next step for a constraint of Marathon ("rack:LIKE:r1"), a selector of Kubernetes
+// ("disk=ssd"), or a feature of Slurm ("gpu"); else empty.
+std::string way_of_constraint(std::string_view whole) {
+  const auto write = [](const auto&... parts) { return text("write ", quoted(text(parts...))); };
+  const std::vector<std::string_view> parts = split(whole, ':');
+  if (parts.size() == 2 || parts.size() == 3) {
+    std::string_view name = parts[0];
+    if (name == "hostname" || name == "@hostname") name = "host";
+    const std::string_view value = parts.size() == 3 ? parts[2] : std::string_view("VALUE");
+    if (parts[1] == "CLUSTER" || parts[1] == "IS") return write(name, " == ", value);
+    if (parts[1] == "LIKE") return write(name, " =~ ", value);
+    if (parts[1] == "UNLIKE") return write(name, " != ", value);
+    if (parts[1] == "UNIQUE" || parts[1] == "MAX_PER") {
+      const std::string_view count = parts[1] == "UNIQUE" ? std::string_view("1") : value;
+      return text("write --max-per ", name, "=", count, ", or in an app file max_per: {", name,
+                  ": ", count, "}");
+    }
+    if (parts[1] == "GROUP_BY") {
+      return text("write --spread ", name, ", or in an app file spread: ", name);
+    }
+  }
+  if (is_valid_name(whole)) return write(whole, " exists");
+  const size_t equals = whole.find('=');
+  if (equals == 0 || equals == whole.npos || whole.find_first_of("!=~", equals + 1) != whole.npos) {
+    return {};
+  }
+  return write(trimmed(whole.substr(0, equals)), " == ", trimmed(whole.substr(equals + 1)));
+}
+
 Error wrong_constraint(std::string_view whole, std::string_view why) {
+  constexpr std::string_view kForms =
+      "constraints are: NAME == VALUE, NAME != VALUE, NAME in [A, B], NAME not in [A, B], "
+      "NAME =~ REGEX, NAME exists";
+  const std::string way = way_of_constraint(trimmed(whole));
   return Error::invalid_argument(text("constraint ", quoted(whole), ": ", why))
-      .with_hint(
-          "constraints are: NAME == VALUE, NAME != VALUE, NAME in [A, B], NAME not in [A, B], "
-          "NAME =~ REGEX, NAME exists");
+      .with_hint(text(way, way.empty() ? "" : "; ", kForms));
 }
 
 bool is_plain_value(std::string_view value) {

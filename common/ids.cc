@@ -17,9 +17,17 @@ bool is_valid_name(std::string_view text) {
 
 Result<void> check_name(std::string_view what, std::string_view text) {
   if (is_valid_name(text)) return {};
-  return Error::invalid_argument(proffer::text(
+  Error error = Error::invalid_argument(proffer::text(
       what, " must be 1 to 128 of the characters A-Z a-z 0-9 . _ - and not '.' or '..', not ",
       quoted(text)));
+  std::string valid;
+  for (const char c : text.substr(0, kNameBytesMax)) {
+    const bool fits = is_valid_name(std::string_view(&c, 1)) || (c == '.' && !valid.empty());
+    if (fits || (!valid.empty() && !valid.ends_with('-'))) valid += fits ? c : '-';
+  }
+  while (valid.ends_with('-')) valid.pop_back();
+  if (!is_valid_name(valid)) return error;
+  return std::move(error).with_hint(proffer::text("write ", valid));
 }
 
 bool is_valid_path(std::string_view text, size_t bytes_max) {

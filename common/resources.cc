@@ -19,7 +19,7 @@ Error no_such_kind(std::string_view name) {
   known.push_back("ports");
   Error error = Error::invalid_argument(
       text("unknown resource kind ", quoted(name), "; known are cpus, mem, disk, gpus and ports"));
-  const std::string_view near = nearest(name, known);
+  const std::string_view near = name == "memory" ? "mem" : nearest(name, known);
   if (near.empty()) return error;
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }
@@ -307,11 +307,21 @@ Result<Resources> parse_kinds(std::string_view whole, bool is_agents) {
     const size_t colon = part.find(':');
     if (colon == std::string_view::npos) {
       return Error::invalid_argument(
-          text("resources must be KIND:AMOUNT separated by ';', as in cpus:2;mem:512, not ",
-               quoted(whole)));
+                 text("resources must be KIND:AMOUNT separated by ';', as in cpus:2;mem:512, not ",
+                      quoted(whole)))
+          .with_hint(whole.find_first_not_of("0123456789.") == whole.npos
+                         ? text("name the kind of the amount, as in cpus:", whole)
+                         : std::string("name the kind of each amount: cpus, mem, disk or gpus"));
     }
     const std::string_view name = trimmed(part.substr(0, colon));
     const std::string_view amount = trimmed(part.substr(colon + 1));
+    if (name != "ports" && amount.find(',') != amount.npos && amount.find(':') != amount.npos) {
+      std::string ours(whole);
+      std::replace(ours.begin(), ours.end(), ',', ';');
+      return Error::invalid_argument(
+                 text("resources must be KIND:AMOUNT separated by ';', not ", quoted(whole)))
+          .with_hint(text("write ", quoted(ours), ", in quotes for the shell"));
+    }
     const std::optional<ResourceKind> kind = parse_resource_kind(name);
     if (!kind && name != "ports") return no_such_kind(name);
     const size_t slot = kind ? static_cast<size_t>(*kind) : kResourceKindCount;

@@ -8,11 +8,27 @@
 
 namespace proffer {
 
+namespace {
+
+// The next step for a name that is valid elsewhere: "*" of Mesos, "/eng" of a path.
+std::string hint_for_role(std::string_view whole) {
+  if (whole == "*") return "the role of all who name none is: default";
+  const size_t begin = whole.find_first_not_of('/');
+  const size_t end = whole.find_last_not_of('/');
+  if (begin == whole.npos) return "for example ads/batch, or default";
+  const std::string_view inner = whole.substr(begin, end + 1 - begin);
+  if (is_valid_path(inner, kRoleBytesMax)) return text("write ", inner);
+  return "for example ads/batch, or default";
+}
+
+}  // namespace
+
 Result<RoleName> parse_role(std::string_view whole) {
   if (is_valid_path(whole, kRoleBytesMax)) return RoleName(std::string(whole));
   return Error::invalid_argument(
-      text("a role must be names of A-Z a-z 0-9 . _ - joined by '/', at most ", kRoleBytesMax,
-           " bytes, as in ads/batch, not ", quoted(whole)));
+             text("a role must be names of A-Z a-z 0-9 . _ - joined by '/', at most ",
+                  kRoleBytesMax, " bytes, as in ads/batch, not ", quoted(whole)))
+      .with_hint(hint_for_role(whole));
 }
 
 Result<RoleWeights> parse_role_weights(std::string_view whole) {

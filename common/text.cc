@@ -29,9 +29,18 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 Result<int64_t> parse_milli(std::string_view text) {
   const auto wrong = [&] {
-    return Error::invalid_argument(proffer::text("an amount must be a number from 0 to ",
-                                                 kAmountMax / 1000,
-                                                 " with at most 3 decimals, not ", quoted(text)));
+    Error error = Error::invalid_argument(
+        proffer::text("an amount must be a number from 0 to ", kAmountMax / 1000,
+                      " with at most 3 decimals, not ", quoted(text)));
+    // "500m" of Kubernetes.
+    const std::string_view digits = text.substr(0, text.empty() ? 0 : text.size() - 1);
+    if (text.ends_with('m') && !digits.empty() && digits.size() <= 12 &&
+        digits.find_first_not_of("0123456789") == digits.npos) {
+      const int64_t thousandths = *parse_whole("number", digits, 0, 999'999'999'999);
+      return std::move(error).with_hint(
+          proffer::text("for thousandths of a CPU, write ", print_milli(thousandths)));
+    }
+    return error;
   };
   const size_t point = text.find('.');
   const std::string_view whole = text.substr(0, point);
@@ -69,8 +78,19 @@ std::string print_milli(int64_t milli) {
 Result<int64_t> parse_whole(std::string_view what, std::string_view text, int64_t min,
                             int64_t max) {
   const auto wrong = [&] {
-    return Error::invalid_argument(proffer::text(what, " must be a whole number from ", min, " to ",
-                                                 max, ", not ", quoted(text)));
+    Error error = Error::invalid_argument(proffer::text(what, " must be a whole number from ", min,
+                                                        " to ", max, ", not ", quoted(text)));
+    const size_t end = std::min(text.size(), text.find_first_not_of("0123456789"));
+    if (end == 0 || end > 12 || end == text.size()) return error;
+    if (text[end] == '%') {
+      return std::move(error).with_hint(proffer::text("write the number itself, as in ",
+                                                      std::max<int64_t>(min, 1),
+                                                      ": a percentage is not taken here"));
+    }
+    if (text[end] == '.') {
+      return std::move(error).with_hint(proffer::text("write ", text.substr(0, end)));
+    }
+    return error;
   };
   std::string_view digits = text;
   const bool negative = !digits.empty() && digits.front() == '-';

@@ -106,6 +106,19 @@ std::string to_text(const Address& address) {
 Result<Masters> parse_masters(std::string_view what, std::string_view text_given,
                               uint16_t default_port) {
   Masters masters;
+  // An address of Mesos or of HTTP has a slash, and would be taken for the path of a socket.
+  if (const size_t scheme = text_given.find("://"); scheme != text_given.npos) {
+    const std::string_view rest = text_given.substr(scheme + 3);
+    const std::string_view host = rest.substr(0, rest.find('/'));
+    const bool is_zookeeper = text_given.starts_with("zk:");
+    return Error::invalid_argument(text(what,
+                                        " must be SOCKET or HOST:PORT, or several of them "
+                                        "with ',' between, not ",
+                                        quoted(text_given)))
+        .with_hint(is_zookeeper ? text("name the masters themselves, not their ZooKeeper, as in ",
+                                       "host1:5050,host2:5050")
+                                : text("write ", host.empty() ? "HOST:PORT" : host));
+  }
   for (const std::string_view one : split(text_given, ',')) {
     Result<Address> address = parse_socket_or_address(what, one, default_port);
     if (!address) return std::move(address).error();

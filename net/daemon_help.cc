@@ -9,6 +9,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "net/daemon_flags.h"
 #include "net/terminal.h"
 
@@ -62,12 +63,44 @@ void print_help(std::string_view name, const DaemonHelp& help) {
   print_lines(all);
 }
 
+// Refuses a flag that does not exist in the words of Proffer's other programs; gflags has its own.
+void refuse_unknown_flags(const DaemonHelp& help, int argc, char** argv) {
+  std::string name = std::string(help.command);
+  if (name.empty()) name = gflags::ProgramInvocationShortName();
+  gflags::CommandLineFlagInfo flag;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") return;
+    if (!word.starts_with("-") || word == "-") continue;
+    const size_t equals = word.find('=');
+    const size_t begin = word.starts_with("--") ? 2 : 1;
+    const std::string wanted(word.substr(begin, equals == word.npos ? equals : equals - begin));
+    std::string known = wanted;
+    // gflags takes - for _, and --noNAME for --NAME=false.
+    std::replace(known.begin(), known.end(), '-', '_');
+    const bool is_flag = gflags::GetCommandLineFlagInfo(known.c_str(), &flag);
+    const bool is_not = !is_flag && known.starts_with("no") &&
+                        gflags::GetCommandLineFlagInfo(known.substr(2).c_str(), &flag) &&
+                        flag.type == "bool";
+    if (is_flag && equals == word.npos && flag.type != "bool") ++i;  // its value
+    if (is_flag || is_not || known == "h") continue;
+    std::vector<gflags::CommandLineFlagInfo> flags;
+    gflags::GetAllFlags(&flags);
+    std::vector<std::string> names;
+    for (const gflags::CommandLineFlagInfo& one : flags) {
+      if (one.filename == help.source) names.push_back("--" + one.name);
+    }
+    exit_with(unexpected_words({argv + i, argv + argc}, {name, names}), 2);
+  }
+}
+
 }  // namespace
 
 void read_daemon_flags(const DaemonHelp& help, int argc, char** argv) {
   google::gflags_exitfunc = [](int) { std::exit(2); };
   gflags::SetUsageMessage(std::string(help.what));
   gflags::SetVersionString(PROFFER_VERSION);
+  refuse_unknown_flags(help, argc, argv);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   const std::string name = gflags::ProgramInvocationShortName();
   google::gflags_exitfunc = [](int) { std::exit(0); };

@@ -247,6 +247,27 @@ Result<void> check_kill_signal(int32_t number) {
                                       " (SIGSTOP), not ", number));
 }
 
+namespace {
+
+// "SIGTERM" for "TERMINATE", "term" or "SIGTREM"; SIGTERM if none is near.
+std::string nearest_signal(std::string_view given) {
+  std::string wanted;
+  for (const char c : given.starts_with("SIG") ? given.substr(3) : given) {
+    wanted += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  std::vector<std::string_view> names;
+  for (int32_t number = 1; number <= kSignalMax; ++number) {
+    const char* name = sigabbrev_np(number);
+    if (name == nullptr || !check_kill_signal(number)) continue;
+    if (wanted.starts_with(name)) return text("SIG", name);
+    names.emplace_back(name);
+  }
+  const std::string_view near = nearest(wanted, names);
+  return text("SIG", near.empty() ? std::string_view("TERM") : near);
+}
+
+}  // namespace
+
 Result<int32_t> parse_kill_signal(std::string_view text) {
   const std::string_view name = text.starts_with("SIG") ? text.substr(3) : text;
   for (int32_t number = 1; number <= kSignalMax; ++number) {
@@ -258,7 +279,10 @@ Result<int32_t> parse_kill_signal(std::string_view text) {
     return number;
   }
   return Error::invalid_argument(
-      proffer::text("a kill signal must be a name as SIGINT or a number, not ", quoted(text)));
+             proffer::text("a kill signal must be a name as SIGINT or a number, not ",
+                           quoted(text)))
+      .with_hint(proffer::text("write ", nearest_signal(text),
+                               "; kill -l lists the signals of this machine"));
 }
 
 Result<void> check_store_operation(const StoreOperation& operation) {

@@ -69,6 +69,12 @@ void refuse_unknown_flags(int argc, char** argv, const std::vector<std::string_v
   }
 }
 
+// An error that has no hint of its own gets an example.
+Error with_example(Error error, std::string example) {
+  if (!error.hint().empty()) return error;
+  return std::move(error).with_hint(std::move(example));
+}
+
 std::string current_user() {
   const passwd* entry = getpwuid(geteuid());
   return entry != nullptr ? entry->pw_name : text("uid ", geteuid());
@@ -90,15 +96,17 @@ SchedulerOptions options_from(int argc, char** argv, std::string_view name,
   if (master) {
     Result<Masters> masters = parse_masters(from, *master, kMasterPort);
     if (!masters) {
-      exit_with(std::move(masters).error().with_hint(
-          "for example --master=/run/proffer/master.sock or --master=127.0.0.1:5050"));
+      exit_with(
+          with_example(std::move(masters).error(),
+                       "for example --master=/run/proffer/master.sock or --master=127.0.0.1:5050"));
     }
     options.master = to_text(*masters);
   }
   if (std::optional<std::string> role = flag(argc, argv, "role")) {
     Result<RoleName> parsed = parse_role(*role);
     if (!parsed) {
-      exit_with(std::move(parsed).error().in("--role").with_hint("for example --role=ads/batch"));
+      exit_with(
+          with_example(std::move(parsed).error().in("--role"), "for example --role=ads/batch"));
     }
     options.role = *std::move(parsed);
   }

@@ -22,6 +22,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "sim/shrink.h"
 #include "sim/simulation.h"
 #include "store/checkpoint_log.h"
@@ -159,8 +160,10 @@ Result<Arguments> parse(int argc, char** argv) {
                                                "--tasks",       "--workload", "--faults",
                                                "--skip-faults", "--record"};
     if (std::find(std::begin(kWithValue), std::end(kWithValue), word) == std::end(kWithValue)) {
-      return Error::invalid_argument(text("unknown argument ", quoted(word)))
-          .with_hint("see proffer-sim --help");
+      std::vector<std::string> known = {"--trace",         "--json",      "--shrink", "--liars",
+                                        "--until-failure", "--no-faults", "--help"};
+      known.insert(known.end(), std::begin(kWithValue), std::end(kWithValue));
+      return unexpected_words({argv + at, argv + argc}, {"proffer sim", known});
     }
     if (at + 1 >= argc) return Error::invalid_argument(text(word, " needs a value"));
     const std::string_view value = argv[++at];

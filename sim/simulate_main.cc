@@ -19,6 +19,7 @@
 #include "common/check.h"
 #include "common/printable.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
 #include "proto/json/simulate_json.h"
@@ -122,11 +123,10 @@ Result<Arguments> parse(int argc, char** argv) {
                                      [&](const Import& one) { return one.option == word; });
     if (import == std::end(kImports) && word != "--seed" && word != "--until" &&
         word != "--trace") {
-      const std::string_view near =
-          nearest(word, {"--seed", "--until", "--json", "--trace", "--compact", "--forecast",
-                         "--help", "--csv", "--openb-nodes", "--openb-pods"});
-      return usage(text("unknown option ", quoted(word),
-                        near.empty() ? std::string() : text("; did you mean ", near, "?")));
+      return unexpected_words({argv + i, argv + argc},
+                              {"proffer simulate",
+                               {"--seed", "--until", "--json", "--trace", "--compact", "--forecast",
+                                "--help", "--csv", "--openb-nodes", "--openb-pods"}});
     }
     if (!value && i + 1 < argc) value = argv[++i];
     if (!value) return usage(text(word, " needs a value"));

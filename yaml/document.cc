@@ -4,6 +4,7 @@
 
 #include "yaml/document.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -140,6 +141,16 @@ class Builder : public YAML::EventHandler {
   std::vector<Node> roots_;
 };
 
+std::vector<std::string_view> lines_of(std::string_view whole) {
+  std::vector<std::string_view> lines;
+  while (!whole.empty()) {
+    const size_t end = std::min(whole.find('\n'), whole.size());
+    lines.push_back(whole.substr(0, end));
+    whole.remove_prefix(std::min(end + 1, whole.size()));
+  }
+  return lines;
+}
+
 // "a job file" -> "the job file".
 std::string the(std::string_view what) {
   for (const std::string_view article : {"a ", "an "}) {
@@ -163,6 +174,44 @@ bool has_open_quote(std::string_view whole, int documents_max) {
     return true;
   }
   return false;
+}
+
+// The first line, up to `last`, that is indented by a TAB; 0 if there is none.
+int tab_line(std::string_view whole, int last) {
+  int line = 0;
+  for (const std::string_view one : lines_of(whole)) {
+    if (++line > last) break;
+    const size_t begin = one.find_first_not_of(' ');
+    if (begin != one.npos && one[begin] == '\t' && one.find_first_not_of(" \t\r") != one.npos) {
+      return line;
+    }
+  }
+  return 0;
+}
+
+// What yaml-cpp says, in the words of people who do not know its tokens.
+Error plain_error(const YAML::Exception& e, std::string_view whole) {
+  const int line = e.mark.line + 1;
+  if (const int tab = tab_line(whole, line); tab != 0) {
+    return Error::invalid_argument(
+               text("line ", tab, ": a TAB indents this line; YAML allows only blanks there"))
+        .with_hint("replace each TAB with blanks: expand -t 2 FILE >NEW");
+  }
+  constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+      {"illegal map value", "put a value that has ': ' in it into quotes"},
+      {"end of map not found",
+       "indent the keys of one table alike, and close what [ or { opens; a value that has ': ' in "
+       "it needs quotes"},
+      {"end of sequence", "close what [ opens, and indent the entries of one list alike"},
+      {"end of map flow", "close what { opens"},
+      {"unknown token", "put a value that begins with @, ` or % into quotes"},
+      {"block entry", "begin each entry of a list with '- ', in a line of its own"}};
+  Error error = Error::invalid_argument(text("line ", line, ": not YAML: ", printable(e.msg)));
+  for (const auto& [problem, hint] : kHints) {
+    if (e.msg.find(problem) == std::string::npos) continue;
+    return std::move(error).with_hint(std::string(hint));
+  }
+  return std::move(error).with_hint("put a value with special characters into quotes");
 }
 
 Result<std::vector<Node>> parse(std::string_view whole, std::string_view what, size_t bytes_max,
@@ -198,7 +247,7 @@ Result<std::vector<Node>> parse(std::string_view whole, std::string_view what, s
   } catch (const YAML::Exception& e) {
     // The parser continues after an error of ours, until it stops by itself.
     if (builder.error()) return *builder.error();
-    return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", printable(e.msg)));
+    return plain_error(e, whole);
   } catch (const std::exception& e) {
     return Error::invalid_argument(text(the(what), " cannot be read: ", printable(e.what())));
   }

@@ -21,13 +21,38 @@ Error at(const Node& node, std::string_view what);
 // An error about the value of a key: "line 3: KEY: …".
 Error at(const Node& node, std::string_view key, Error error);
 
+// What a node is, for "…, not 'x'" and "…, not a table".
+std::string form_of(const Node& node);
+
+// The hint for resources that are written as a table: "write resources: 'cpus:2;mem:4096'". Empty
+// for another node.
+std::string hint_for_resources(const Node& node);
+
+// Collects the errors of one document, so that a person sees all of them at once. The first ones
+// become the lines of one error, and so do their hints.
+class Errors {
+ public:
+  void add(Error error);
+  // Adds the error, if there is one.
+  void add(const Result<void>& result) {
+    if (!result) add(result.error());
+  }
+  bool empty() const { return errors_.empty(); }
+  Result<void> result() const;
+
+ private:
+  static constexpr size_t kToldMax = 8;
+  std::vector<Error> errors_;
+};
+
 // The text or number.
 Result<std::string> text_of(std::string_view key, const Node& node);
 // A list of texts, or one.
 Result<std::vector<std::string>> texts_of(std::string_view key, const Node& node);
 
 // Calls `read` with each row of a table, whose keys must be among `keys`; if `keys` is empty, each
-// key is a name that the file chooses. `what` names the table in errors.
+// key is a name that the file chooses. `what` names the table in errors. All rows are read: the
+// result has the errors of all of them (Errors), and so has that of a list.
 using Keys = std::vector<std::string_view>;
 using ReadRow = std::function<Result<void>(const std::string& key, const Node& value)>;
 Result<void> read_table(std::string_view what, const Node& table, const Keys& keys,

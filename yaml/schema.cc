@@ -7,13 +7,16 @@
 #include <string>
 
 #include "common/check.h"
+#include "common/resources.h"
 #include "common/text.h"
+#include "common/time.h"
 #include "yaml/read.h"
 
 namespace proffer::yaml {
 namespace {
 
 constexpr size_t kSchemaBytesMax = size_t{1} << 20;
+constexpr int64_t kWholeMax = 999'999'999'999'999'999;
 
 const Node* member(const Node& table, std::string_view key) {
   for (const Row& row : table.rows) {
@@ -75,12 +78,20 @@ Schema::Schema(std::string_view json) {
 }
 
 void Schema::check_words(const Node& schema) const {
-  constexpr std::array<std::string_view, 11> kWords = {"$schema",         "$ref",
-                                                       "$defs",           "title",
-                                                       "description",     "type",
-                                                       "items",           "enum",
-                                                       "properties",      "additionalProperties",
-                                                       "dependentSchemas"};
+  constexpr std::array<std::string_view, 14> kWords = {"$schema",
+                                                       "$ref",
+                                                       "$defs",
+                                                       "title",
+                                                       "description",
+                                                       "type",
+                                                       "items",
+                                                       "enum",
+                                                       "properties",
+                                                       "additionalProperties",
+                                                       "dependentSchemas",
+                                                       "format",
+                                                       "minimum",
+                                                       "maximum"};
   for (const Row& row : schema.rows) {
     CHECK(std::find(kWords.begin(), kWords.end(), row.key) != kWords.end()) << row.key;
     if (row.key == "$ref") (void)resolved(schema);
@@ -132,7 +143,16 @@ Result<void> Schema::check(const Node& schema, const std::string& what, const No
   const std::vector<std::string_view> types = names_in(member(rules, "type"));
   if (!types.empty() && std::none_of(types.begin(), types.end(),
                                      [&](std::string_view type) { return is_type(type, value); })) {
-    return yaml::at(value, words_of(types, what));
+    Error error = yaml::at(value, text(words_of(types, what), ", not ", form_of(value)));
+    const Node* format = member(rules, "format");
+    const bool is_resources = format != nullptr && format->text == "resources";
+    if (is_resources) return std::move(error).with_hint(hint_for_resources(value));
+    std::string keys;
+    if (const Node* table = member(rules, "properties")) {
+      for (const Row& row : table->rows) keys += text(keys.empty() ? "" : ", ", row.key);
+    }
+    if (keys.empty()) return error;
+    return std::move(error).with_hint(text("the keys of ", what, " are ", keys));
   }
   const std::vector<std::string_view> allowed = names_in(member(rules, "enum"));
   if (!allowed.empty() &&
@@ -145,12 +165,42 @@ Result<void> Schema::check(const Node& schema, const std::string& what, const No
     return yaml::at(value, text(what, " must be ", all, ", not ", quoted(value.text)));
   }
   if (value.kind == Node::Kind::kTable) return check_table(rules, what, value);
+  if (value.kind == Node::Kind::kText) return check_format(schema, rules, what, value);
   const Node* items = member(rules, "items");
   if (items == nullptr) return {};
-  for (const Node& entry : value.entries) {
-    if (Result<void> ok = check(*items, what, entry); !ok) return ok;
+  Errors errors;
+  for (const Node& entry : value.entries) errors.add(check(*items, what, entry));
+  return errors.result();
+}
+
+Result<void> Schema::check_format(const Node& schema, const Node& rules, const std::string& what,
+                                  const Node& value) const {
+  const Node* named = member(rules, "format");
+  if (named == nullptr) return {};
+  const std::string& given = value.text;
+  const auto bound = [&](std::string_view key, int64_t otherwise) {
+    const Node* own = member(schema, key);
+    if (own == nullptr) own = member(rules, key);
+    if (own == nullptr) return otherwise;
+    return *parse_whole(key, own->text, -kWholeMax, kWholeMax);
+  };
+  const auto located = [&](const auto& parsed) -> Result<void> {
+    if (parsed) return {};
+    return yaml::at(value, what, parsed.error());
+  };
+  if (named->text == "whole") {
+    const Result<int64_t> parsed =
+        parse_whole(what, given, bound("minimum", -kWholeMax), bound("maximum", kWholeMax));
+    if (parsed) return {};
+    return Error(parsed.error()).in(text("line ", value.line));
   }
-  return {};
+  if (named->text == "truth") {
+    if (given == "true" || given == "false") return {};
+    return yaml::at(value, text(what, " must be true or false, not ", quoted(given)));
+  }
+  if (named->text == "duration") return located(parse_duration(given));
+  CHECK_EQ(named->text, "resources");
+  return located(parse_shape(given));
 }
 
 Result<void> Schema::check_table(const Node& schema, const std::string& what,

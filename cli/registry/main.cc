@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/registry/place.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "proto/json/json.h"
 #include "store/registry_file.h"
 
@@ -252,12 +253,7 @@ int main(const Words& words) {
     if (verb.name == words[0]) return verb.run({words.begin() + 1, words.end()});
     known.push_back(verb.name);
   }
-  const std::string_view near = nearest(words[0], known);
-  return usage_error(
-      Error::invalid_argument(text("unknown subcommand ", quoted(words[0])))
-          .with_hint(near.empty() ? std::string("list them with: proffer registry --help")
-                                  : text("did you mean `proffer registry ", near, "`?")),
-      false);
+  return usage_error(unknown_verb(words[0], "proffer registry", known), false);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "cli/zookeeper/ensemble.h"
 #include "cli/zookeeper/install.h"
 #include "common/text.h"
+#include "common/usage_problem.h"
 #include "net/durable_files.h"
 #include "net/fd.h"
 #include "net/users.h"
@@ -279,12 +280,7 @@ int main(const Words& words) {
     if (verb.name == words[0]) return verb.run({words.begin() + 1, words.end()});
     known.push_back(verb.name);
   }
-  const std::string_view near = nearest(words[0], known);
-  return usage_error(
-      Error::invalid_argument(text("unknown subcommand ", quoted(words[0])))
-          .with_hint(near.empty() ? std::string("list them with: proffer zookeeper --help")
-                                  : text("did you mean `proffer zookeeper ", near, "`?")),
-      false);
+  return usage_error(unknown_verb(words[0], "proffer zookeeper", known), false);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <glog/logging.h>
 
+#include "common/cli11_problem.h"
 #include "common/text.h"
 #include "common/usage_problem.h"
 #include "frameworks/batch/core/job.h"
@@ -70,7 +71,11 @@ Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
   for (const std::string& one : given) {
     const size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return Error::invalid_argument(text("--env ", quoted(one), " must be NAME=value"));
+      return Error::invalid_argument(text("--env ", quoted(one), " must be NAME=VALUE"))
+          .with_hint(
+              equals == std::string::npos && !one.empty()
+                  ? text("to hand on a variable of this shell: --env ", one, "=\"$", one, "\"")
+                  : "as in --env LANG=C");
     }
     job.env[one.substr(0, equals)] = one.substr(equals + 1);
   }
@@ -82,7 +87,8 @@ Result<void> read_parameters(const std::vector<std::string>& given, Parameters& 
   for (const std::string& one : given) {
     const size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return Error::invalid_argument(text("--parameter ", quoted(one), " must be NAME=value"));
+      return Error::invalid_argument(text("--parameter ", quoted(one), " must be NAME=VALUE"))
+          .with_hint("NAME is one of the file's `parameters`, as in -p day=2026-11-27");
     }
     parameters[one.substr(0, equals)] = one.substr(equals + 1);
   }
@@ -91,6 +97,7 @@ Result<void> read_parameters(const std::vector<std::string>& given, Parameters& 
 
 // The name of the program, in a form that is valid for a job.
 std::string job_name(std::string_view program) {
+  program = program.substr(0, program.find_first_of(" \t\n"));
   std::string name(program.substr(program.rfind('/') + 1).substr(0, kJobNameBytes));
   for (char& c : name) {
     const bool fits = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -181,12 +188,7 @@ class Verbs {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
       if (e.get_exit_code() == 0) return app_.exit(e);  // --help
-      return print_error(
-          Error::invalid_argument(plain_usage_problem(e.what()))
-              .with_hint(lacks_dashes_ ? "write the command after --: proffer batch map "
-                                         "[OPTIONS] -- COMMAND {} ::: ARGUMENTS"
-                                       : text("see: ", command_name(), " --help")),
-          options_.json);
+      return print_error(cli11_problem(app_, "proffer batch", e.what()), options_.json);
     }
     if (Result<void> ok = read_env(env_, job_.flags); !ok) {
       return print_error(ok.error(), options_.json);
@@ -207,17 +209,6 @@ class Verbs {
   }
 
  private:
-  // "proffer batch cron pause": as far as the command line was parsed.
-  std::string command_name() const {
-    std::string name = "proffer batch";
-    const CLI::App* at = &app_;
-    while (!at->get_subcommands().empty()) {
-      at = at->get_subcommands().front();
-      name += " " + at->get_name();
-    }
-    return name;
-  }
-
   // Refuses an unknown subcommand, which --help would hide. Errors: kInvalidArgument.
   Result<void> check_verbs(int argc, char** argv) const {
     const CLI::App* at = &app_;
@@ -232,12 +223,7 @@ class Verbs {
         if (one->get_name() == argv[i]) found = one;
         known.push_back(one->get_name());
       }
-      if (found == nullptr) {
-        const std::string_view near = nearest(argv[i], known);
-        return Error::invalid_argument(text("unknown subcommand ", quoted(argv[i])))
-            .with_hint(near.empty() ? text("list them with: ", name, " --help")
-                                    : text("did you mean `", name, " ", near, "`?"));
-      }
+      if (found == nullptr) return unknown_verb(argv[i], name, known);
       at = found;
       name += " " + at->get_name();
     }
@@ -452,6 +438,7 @@ class Verbs {
     CLI::App* command = verb(name, what, [this] {
       return is_detached_ ? submit(job_, options_) : run_array(job_, options_);
     });
+    command->prefix_command();
     command->parse_complete_callback([this, name] {
       is_array_ = true;
       verb_ = name;
@@ -465,17 +452,20 @@ class Verbs {
           "read from standard\ninput, one per line. In the command, {} is the argument, {.} the "
           "argument without its extension, {/}\nwithout its directory, {//} its directory, {/.} "
           "without both, {#} its number. A command without any of\nthem gets the argument as its "
-          "last word. No shell is involved.\n\nExamples:\n  proffer batch map -- gzip -9 {} ::: "
-          "*.log\n  ls *.wav | proffer batch map --at-once 20 --retries 2 -- flac {}"));
+          "last word. One word is a shell command line, in which arguments are quoted;\nseveral "
+          "are a program and its arguments.\n\nExamples:\n  proffer batch map -- gzip -9 {} ::: "
+          "*.log\n  proffer batch map 'sort {} | head -n 1' ::: *.txt\n"
+          "  ls *.wav | proffer batch map --at-once 20 --retries 2 -- flac {}"));
       command->add_flag("-0,--null", ends_with_nul_,
                         "arguments on standard input end with NUL bytes instead of newlines");
     } else {
       command->footer(footer_of(
           {kElements, kCtrlC, kJobExitCodes},
           "The command follows --. {} in it is the index, which is also in $PROFFER_ARRAY_INDEX. "
-          "No shell is involved.\n\nExamples:\n  proffer batch array 1-1000%50 -- ./simulate "
-          "--seed "
-          "{}\n  proffer batch array 1 --detach --resources 'cpus:4;mem:8GiB' -- ./train"));
+          "One word is a\nshell command line; several are a program and its arguments.\n\n"
+          "Examples:\n  proffer batch array 1-1000%50 -- ./simulate --seed {}\n"
+          "  proffer batch array 1-9 'seq {} | sort -rn >down-{}'\n  proffer batch array 1 "
+          "--detach --resources 'cpus:4;mem:8GiB' -- ./train"));
       command
           ->add_option("INDICES", flags.array,
                        "1-10, 0-20:5 or 1,3,7-9; add %N to run at most N at a time")
@@ -539,24 +529,37 @@ class Verbs {
         "print a table instead: exit code, seconds and place of the output per element");
   }
 
-  // The words after "--" are the command of an array and are not parsed. Returns the number of
-  // words before them.
+  // The words from the first "--" on belong to the command of an array and are not parsed. Returns
+  // the number of words before them.
   int take_command(int argc, char** argv) {
     const auto is = [&](int at, std::string_view word) { return argv[at] == word; };
     int at = 1;
     while (at < argc && !is(at, "--")) ++at;
     bool takes_command = false;
     for (int i = 1; i < at; ++i) takes_command |= is(i, "map") || is(i, "array");
-    lacks_dashes_ = takes_command && at == argc;
     if (at == argc || !takes_command) return argc;
-    words_.assign(argv + at + 1, argv + argc);
+    words_.assign(argv + at, argv + argc);
     return at;
   }
 
-  // Divides the words after "--" into the command and the arguments.
+  // The command begins after "--", or with the first word that is no option.
+  Result<void> find_command() {
+    const CLI::App& command = *app_.get_subcommands().front();
+    std::vector<std::string> before = command.remaining();
+    if (!before.empty() && before.front().starts_with("-")) {
+      return unexpected_words(before, {"proffer batch " + verb_, option_names(command)});
+    }
+    // Behind the first word of a command, "--" is one of its arguments.
+    if (before.empty() && !words_.empty()) words_.erase(words_.begin());
+    words_.insert(words_.begin(), before.begin(), before.end());
+    return {};
+  }
+
+  // Divides the words of the command into the command and the arguments.
   Result<void> read_command() {
     JobText& flags = job_.flags;
     job_.names_output = true;
+    if (Result<void> ok = find_command(); !ok) return ok;
     const auto sources = std::find(words_.begin(), words_.end(), ":::");
     flags.command.assign(words_.begin(), verb_ == "map" ? sources : words_.end());
     if (flags.command.empty()) {
@@ -623,11 +626,10 @@ class Verbs {
   SubmitOptions job_;
   std::vector<std::string> env_;
   std::vector<std::string> parameters_;
-  std::vector<std::string> words_;  // after "--"
+  std::vector<std::string> words_;  // of a command and its arguments, from "--" on
   std::string verb_;                // of an array
   std::string exports_ = "ALL";
   bool is_array_ = false;
-  bool lacks_dashes_ = false;
   bool is_detached_ = false;
   bool is_scheduler_ = false;
   bool ends_with_nul_ = false;

@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <glog/logging.h>
 
+#include "common/cli11_problem.h"
 #include "common/text.h"
-#include "common/usage_problem.h"
 #include "frameworks/service/shell/scheduler.h"
 #include "net/json_log.h"
 #include "net/membership.h"
@@ -81,11 +81,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help
-    std::string command = "proffer service";
-    for (const CLI::App* verb : app.get_subcommands()) command += " " + verb->get_name();
-    return print_error(Error::invalid_argument(plain_usage_problem(e.what()))
-                           .with_hint(text("see: ", command, " --help")),
-                       run.json);
+    return print_error(cli11_problem(app, "proffer service", e.what()), run.json);
   }
   if (Result<void> chosen = choose_log_format(log_format, "proffer-service"); !chosen) {
     return print_error(std::move(chosen).error().in("--log-format"), run.json);

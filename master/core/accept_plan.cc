@@ -379,7 +379,7 @@ class AcceptPlanner {
               gang != 0 ? " to its gang only " : " only ", quoted(rest), " is left",
               would_fit
                   ? ", and no single role has enough: a task cannot use offers in different roles"
-                  : "")};
+                  : "; launch less, or declare an ask for what one task takes")};
     }
     const auto count = static_cast<int64_t>(spec.port_names.size());
     PortSet& free_ports = free_ports_[on];

@@ -13,9 +13,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/cli11_problem.h"
 #include "common/printable.h"
 #include "common/text.h"
-#include "common/usage_problem.h"
 #include "master/recording/life_replay.h"
 #include "master/replay/lives.h"
 #include "proto/json/blame_json.h"
@@ -354,9 +354,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
-    return fail(Error::invalid_argument(plain_usage_problem(error.what()))
-                    .with_hint("see: proffer replay --help"),
-                json);
+    return fail(cli11_problem(app, "proffer replay", error.what()), json);
   }
   for (const auto* words : {&options.explain, &options.blame}) {
     if (words->empty()) continue;

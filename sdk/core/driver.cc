@@ -538,7 +538,9 @@ class Driver::State {
                               : named.empty() ? "the accept names no offer"
                               : named.size() > kOperationsMax
                                   ? text("an accept names at most ", kOperationsMax, " offers")
-                                  : "an offer was rescinded, has expired, or was answered before";
+                                  : "an offer was rescinded, has expired, or was answered before; "
+                                    "an offer is answered once: name all tasks in one accept, or "
+                                    "wait for the next offer";
       return refuse(step, refuse_all(command, why));
     }
     if (!gangs_.is_member(valid)) return send_accept(step, command, valid);

@@ -217,6 +217,11 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
 
   void tell(const proto::Subscribed& what) { call("on_subscribed", subscribed_callback, what); }
   void tell(const proto::Offers& what) {
+    if (!offer_callback && !notification_callback && !std::exchange(has_told_of_offers, true)) {
+      host.warn(
+          "an offer came, but no callback takes it: call on_offer() before run(); until then no "
+          "task starts, and each offer is lost when its lease ends");
+    }
     for (const Offer& offer : what.offers) call("on_offer", offer_callback, offer);
   }
   void tell(const proto::Rescind& what) {
@@ -382,6 +387,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
 
   std::string task_suffix;
   uint64_t tasks_named = 0;
+  bool has_told_of_offers = false;  // that no callback takes them
 
   uint64_t stores = 0;
   std::map<uint64_t, StoreCallback> store_callbacks;
@@ -471,10 +477,10 @@ void Scheduler::on_notification(std::function<void(const Notification&)> callbac
 void Scheduler::ask(std::string_view name, std::string_view resources, int64_t count) {
   Result<ResourceVector> shape = parse_shape(resources);
   if (!shape) {
-    exit_with(std::move(shape)
-                  .error()
-                  .in(text("resources of ask ", quoted(name)))
-                  .with_hint("for example \"cpus:1;mem:512\""));
+    Error error = std::move(shape).error().in(text("resources of ask ", quoted(name)));
+    const std::string hint = error.hint();
+    exit_with(std::move(error).with_hint(
+        text(hint, hint.empty() ? "" : " ", "for example \"cpus:1;mem:512\"")));
   }
   Ask ask{.name = AskName(std::string(name)), .shape = *shape, .count = count};
   if (Result<void> checked = check_ask(ask); !checked) {

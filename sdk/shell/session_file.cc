@@ -25,9 +25,15 @@ constexpr std::string_view kHeader = "proffer session 1";
 constexpr size_t kFileBytesMax = 1'024;
 
 Error failed(std::string_view doing, const std::string& path) {
-  return Error::unavailable(
-             text("cannot ", doing, " the session file ", quoted(path), ": ", strerror(errno)))
-      .with_hint("choose a file in your own directory: --session_file=PATH");
+  const int error_number = errno;
+  const size_t slash = path.rfind('/');
+  const bool lacks_directory = error_number == ENOENT && slash != std::string::npos && slash > 0;
+  const std::string parent = lacks_directory ? path.substr(0, slash) : std::string();
+  return Error::unavailable(text("cannot ", doing, " the session file ", quoted(path), ": ",
+                                 strerror(error_number)))
+      .with_hint(
+          text(parent.empty() ? "" : text("make its directory with: mkdir -p ", parent, "; or "),
+               "choose a file in your own directory: --session_file=PATH"));
 }
 
 bool is_at(const Fd& fd, const std::string& path) {

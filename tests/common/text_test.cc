@@ -69,7 +69,10 @@ TEST(Text, ProblemsOfUsageArePlain) {
   EXPECT_EQ(plain_usage_problem("The following arguments were not expected: x --y"),
             "unexpected arguments 'x --y'");
   EXPECT_EQ(plain_usage_problem("A subcommand is required"), "a subcommand is missing");
-  EXPECT_EQ(plain_usage_problem("JOB is required"), "JOB is required");
+  EXPECT_EQ(plain_usage_problem("JOB is required"), "JOB is missing");
+  EXPECT_EQ(plain_usage_problem("Could not convert: --count = many"),
+            "--count must be a whole number, not 'many'");
+  EXPECT_EQ(plain_usage_problem("--mem: 1 required TEXT missing"), "--mem needs a value");
 }
 
 TEST(Text, JoinsPartsOfAllTypes) {

@@ -59,6 +59,9 @@ TEST_F(OptionsDeathTest, WrongOnesEndTheProgramWithTwo) {
   EXPECT_EXIT(options({"--master=a:b"}), ends, "error: .*--master.*\n  hint: ");
   EXPECT_EXIT(options({"--master"}), ends, "error: --master needs a value");
   EXPECT_EXIT(options({"--role=a//b"}), ends, "error: .*--role");
+  EXPECT_EXIT(options({"--role=*"}), ends, "error: --role.*'\\*'\n  hint: .*default");
+  EXPECT_EXIT(options({"--master=zk://h:2181/x"}), ends,
+              "error: --master must be SOCKET or HOST:PORT.*'zk://h:2181/x'\n  hint: .*host1:5050");
   EXPECT_EXIT(options({"--name=no blanks"}), ends, "error: --name must be .*'no blanks'");
   EXPECT_EXIT(options({"--session_file="}), ends, "error: --session_file");
   setenv("PROFFER_MASTER", "host:99999", 1);
@@ -86,7 +89,13 @@ TEST_F(OptionsDeathTest, AWrongAskEndsTheProgramWithTwo) {
     Scheduler scheduler(options({}));
     scheduler.ask(name, resources, count);
   };
-  EXPECT_EXIT(ask("web", "cpu:1", 1), ends, "error: resources of ask 'web'.*\n  hint: for example");
+  EXPECT_EXIT(ask("web", "cpu:1", 1), ends,
+              "error: resources of ask 'web'.*\n  hint: .*for example");
+  EXPECT_EXIT(ask("web", "cpu:1", 1), ends,
+              "unknown resource kind 'cpu'.*\n  hint: did you mean 'cpus'");
+  EXPECT_EXIT(
+      ask("web", "cpus:0.1,mem:32", 1), ends,
+      "KIND:AMOUNT separated by ';', not 'cpus:0.1,mem:32'\n  hint: write 'cpus:0.1;mem:32'");
   EXPECT_EXIT(ask("web", "cpus:0", 1), ends, "error: ");
   EXPECT_EXIT(ask("web", "cpus:1", -1), ends, "error: ask 'web': a count must be");
   EXPECT_EXIT(ask("my web", "cpus:1", 1), ends, "error: ");

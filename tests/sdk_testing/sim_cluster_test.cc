@@ -56,6 +56,45 @@ SimScheduler& add_keeper(SimCluster& cluster) {
   return cluster.add({.name = "web", .session_file = "web.session"}, keep_three);
 }
 
+// What an author may get wrong is answered with what is wrong, what is allowed, and what to do
+// (docs/checklists/commands/mistakes.md).
+std::string refusal_of(std::function<void(Scheduler&, const Offer&)> launch) {
+  std::string message;
+  SimCluster cluster({.agents = 1, .resources = "cpus:4;mem:1024"});
+  cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  cluster.add({.name = "author"}, [&](Scheduler& scheduler) {
+    scheduler.ask("echo", "cpus:1;mem:32", 1);
+    scheduler.on_offer([&](const Offer& offer) { launch(scheduler, offer); });
+    scheduler.on_update([&](const proto::TaskStatus& task) {
+      if (task.state == proto::TaskState::kRefused && message.empty()) message = task.message;
+    });
+  });
+  cluster.run_for(seconds(5));
+  return message;
+}
+
+proto::TaskSpec task_of(const std::string& id, std::string_view shape) {
+  proto::TaskSpec task;
+  task.id = TaskId(id);
+  task.command = "true";
+  task.shape = *parse_shape(shape);
+  return task;
+}
+
+TEST(SimCluster, RefusesWhatAnAuthorGetsWrongWithTheNextStep) {
+  const std::string large = refusal_of([](Scheduler& scheduler, const Offer& offer) {
+    scheduler.accept(offer, {task_of("large", "cpus:64;mem:32")});
+  });
+  EXPECT_THAT(large, testing::HasSubstr("it needs cpus:64"));
+  EXPECT_THAT(large, testing::HasSubstr("is left; launch less, or declare an ask"));
+  const std::string twice = refusal_of([](Scheduler& scheduler, const Offer& offer) {
+    scheduler.accept(offer, {task_of("one", "cpus:1;mem:32")});
+    scheduler.accept(offer, {task_of("two", "cpus:1;mem:32")});
+  });
+  EXPECT_THAT(twice, testing::HasSubstr("was answered before"));
+  EXPECT_THAT(twice, testing::HasSubstr("name all tasks in one accept"));
+}
+
 TEST(SimCluster, RunsASchedulerToItsEnd) {
   SimCluster cluster({.agents = 3});
   const SimScheduler& scheduler = cluster.add({.name = "hello"}, hello);

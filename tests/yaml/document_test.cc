@@ -136,7 +136,7 @@ TEST(YamlRead, TakesOneTextForAList) {
   EXPECT_EQ(texts_of("a", *parse("x"))->size(), 1u);
   EXPECT_EQ(texts_of("a", *parse("[x, y]"))->size(), 2u);
   EXPECT_EQ(texts_of("a", *parse("{x: y}")).error().message(),
-            "line 1: the value of 'a' must be a text or a list");
+            "line 1: the value of 'a' must be a text or a list, not a table");
 }
 
 }  // namespace

@@ -138,8 +138,9 @@ Result<ArrayText> parse_array(std::string_view given) {
     const Result<int64_t> at_once =
         parse_whole("number", rest.substr(percent + 1), 1, kElementsMax);
     if (!at_once)
-      return bad_array(given,
-                       "the number after % must be at least 1: how many elements run at a time");
+      return bad_array(given, text("the number after % must be at least 1, not ",
+                                   quoted(rest.substr(percent + 1)),
+                                   ": how many elements run at a time; without %, as many as fit"));
     array.at_once = *at_once;
     rest = rest.substr(0, percent);
   }
@@ -156,12 +157,22 @@ Result<ArrayText> parse_array(std::string_view given) {
         dash == std::string_view::npos ? first : number(ends.substr(dash + 1), 0);
     const Result<int64_t> step =
         colon == std::string_view::npos ? int64_t{1} : number(piece.substr(colon + 1), 1);
+    if (const size_t dots = piece.find(".."); dots != std::string_view::npos) {
+      const std::string_view to =
+          piece.substr(std::min(piece.size(), piece.find_first_not_of('.', dots)));
+      return Error::invalid_argument(text("array ", quoted(given), ": ", quoted(piece),
+                                          " is not an index, a range, or a range and a step"))
+          .with_hint(text("write ", trimmed(piece.substr(0, dots)), "-", trimmed(to),
+                          ", or 0-20:5 with a step, or 1,3,7-9"));
+    }
     if (!first || !last || !step || (colon != std::string_view::npos && dash > colon)) {
       return bad_array(given, text(quoted(piece), " is not an index, a range, or a range and a ",
                                    "step; indices are from 0 to ", kIndexMax));
     }
     if (*last < *first) {
-      return bad_array(given, text("the range ", quoted(piece), " ends before it begins"));
+      return Error::invalid_argument(text("array ", quoted(given), ": the range ", quoted(piece),
+                                          " ends before it begins; the smaller index is first"))
+          .with_hint(text("write ", *last, "-", *first));
     }
     const auto elements = static_cast<uint32_t>((*last - *first) / *step + 1);
     count += elements;
@@ -219,6 +230,52 @@ std::vector<std::string> command_for(const std::vector<std::string>& command,
       at += found->name.size();
     }
   }
+  return words;
+}
+
+std::vector<std::string> words_of_line(std::string_view line) {
+  std::vector<std::string> names;  // of the replacements, in the order of their parameters
+  const auto parameter_of = [&names](std::string_view name) {
+    const auto known = std::find(names.begin(), names.end(), name);
+    const auto at = known - names.begin();
+    if (known == names.end()) names.emplace_back(name);
+    return text("${", at + 1, "}");
+  };
+  std::string made;
+  char quote = '\0';
+  bool is_arithmetic = false;  // within $((…)), where a quote is no quote
+  for (size_t at = 0; at < line.size();) {
+    const std::string_view rest = line.substr(at);
+    if (quote != '\'' && rest.starts_with("$((")) is_arithmetic = true;
+    if (rest.starts_with("))")) is_arithmetic = false;
+    std::string_view name;
+    if (rest.starts_with(kIndexName)) name = kIndexName;
+    for (const Replacement& one : kReplacements) {
+      if (rest.starts_with(one.name)) name = one.name;
+    }
+    if (!name.empty()) {
+      const std::string parameter = parameter_of(name);
+      if (quote == '"' || is_arithmetic) {
+        made += parameter;
+      } else {
+        made += quote == '\'' ? text("'\"", parameter, "\"'") : text("\"", parameter, "\"");
+      }
+      at += name.size();
+      continue;
+    }
+    const char c = line[at++];
+    made += c;
+    if (c == '\\' && quote != '\'' && at < line.size()) {
+      made += line[at++];
+    } else if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = '\0';
+    }
+  }
+  std::vector<std::string> words = {"/bin/sh", "-c", std::move(made)};
+  if (!names.empty()) words.emplace_back("sh");
+  for (std::string& name : names) words.push_back(std::move(name));
   return words;
 }
 

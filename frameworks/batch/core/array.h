@@ -75,10 +75,15 @@ bool has_replacement(const std::vector<std::string>& command);
 std::vector<std::string> command_for(const std::vector<std::string>& command,
                                      std::string_view argument, uint32_t index);
 
+// The words that run a shell command line for each element. Each replacement becomes a parameter of
+// the shell, "${1}", so that no argument is read as a part of the line, whether the replacement
+// stands in quotes or not: "wc -l {}" gives {"/bin/sh", "-c", "wc -l \"${1}\"", "sh", "{}"}.
+std::vector<std::string> words_of_line(std::string_view line);
+
 // --- orders ------------------------------------------------------------------------------------
 
 struct ArrayOrder {
-  std::vector<std::string> command = {};  // run without a shell
+  std::vector<std::string> command = {};  // its words; no shell reads them
   Indices indices = {};                   // empty: its arguments are found when it is planned
   bool is_gang = false;                   // its elements are ranks, which all run at the same time
   bool has_arguments = false;             // {} is an argument from the plan; else it is the index

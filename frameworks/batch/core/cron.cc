@@ -226,7 +226,13 @@ Result<Cron> parse_cron(std::string_view given) {
   if (fields.size() != 5) {
     return Error::invalid_argument(text("the cron expression ", quoted(given), " has ",
                                         fields.size(), " fields, not five"))
-        .with_hint("write minute, hour, day of month, month and day of week: 30 3 * * mon-fri");
+        .with_hint(
+            text(whole.starts_with('R') && whole.find('/') != whole.npos
+                     ? "intervals of ISO 8601, as Chronos has them, are not taken: for each day "
+                       "write @daily, or "
+                 : fields.size() > 5 ? "leave seconds and years out: "
+                                     : "",
+                 "write minute, hour, day of month, month and day of week: 30 3 * * mon-fri"));
   }
   const std::array<const Field*, 5> kinds = {&kMinutes, &kHours, &kDays, &kMonths, &kWeekdays};
   std::array<FieldSet, 5> sets;

@@ -360,7 +360,11 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
   }
   const int32_t failures = tasks.fail(attempt.number, attempt.attempt, status.task, attempt.agent,
                                       now + options_.elsewhere_wait);
-  const int64_t allowed = allowed_attempts(attempt.kind);
+  // The last task begins anew when it was given up: its failures go on being counted.
+  const int64_t allowed = attempt.kind == TaskKind::kEnd
+                              ? std::max<int64_t>(allowed_failures_of_end(),
+                                                  failures + static_cast<int64_t>(end_.running()))
+                              : allowed_attempts(attempt.kind);
   trace(TaskFailed{status.task, attempt.agent, failures, allowed, std::string(why)}, out);
   if (attempt.kind == TaskKind::kEnd) return on_end_failed(failures, why, out);
   if (status.state == TaskState::kFailed) {

@@ -274,6 +274,7 @@ void Jobs::State::end_as_cancelled(Step& step, const JobId& id, KnownJob& known,
 Error Jobs::State::unknown_job(const JobId& job) const {
   std::vector<std::string_view> names;
   for (const auto& [id, known] : jobs_) names.push_back(id.str());
+  for (const auto& [id, ended] : ended_) names.push_back(id.str());
   const std::string_view near = nearest(job.str(), names);
   return Error::not_found(text("there is no job ", quoted(job.str())))
       .with_hint(near.empty() ? std::string("list jobs with: proffer batch list --all")

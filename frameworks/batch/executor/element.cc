@@ -1,6 +1,7 @@
 #include "frameworks/batch/executor/element.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/exec_problem.h"
 #include "common/text.h"
 #include "frameworks/batch/core/array.h"
 #include "frameworks/batch/executor/posix.h"
@@ -83,6 +85,20 @@ class SpawnSetting {
   posix_spawnattr_t attributes_;
 };
 
+// The beginning of a program's file; none if it cannot be read.
+std::optional<std::string> head_of(const std::string& program, const std::string& directory) {
+  if (program.find('/') == std::string::npos) return std::nullopt;  // it was not found
+  const std::string path = program.starts_with('/') ? program : text(directory, "/", program);
+  struct stat seen = {};
+  if (::stat(path.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode)) return std::nullopt;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return std::nullopt;
+  std::string head(kExecHeadBytes, '\0');
+  const ssize_t got = ::read(file.get(), head.data(), head.size());
+  head.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  return head;
+}
+
 }  // namespace
 
 void ElementGroup::signal(int signal) {
@@ -141,7 +157,9 @@ Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
     default:
       return system_error(text("starting ", quoted(start.command.front())), failed);
   }
-  const std::string line = text(start.command.front(), ": ", ::strerrordesc_np(failed), "\n");
+  const std::string line =
+      text(start.command.front(), ": ",
+           exec_problem(start.command.front(), failed, head_of(program, start.directory)), "\n");
   (void)write_all(start.err, line);
   return pid_t{-1};
 }

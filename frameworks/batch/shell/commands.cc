@@ -82,6 +82,9 @@ int submit_and(const SubmitOptions& given, const CommandOptions& options,
                const std::function<int(const proto::BatchJob&, const JobOrder&)>& next) {
   Result<Prepared> job = prepare(given);
   if (!job) return print_error(job.error(), options.json);
+  if (!options.json) {
+    for (const std::string& one : job->notes) print_note_text(one);
+  }
   if (job->schedule) return submit_schedule(*job, options);
   const Result<proto::BatchJob> submitted =
       ask_for_job(options, {.verb = "submit", .order = job->encoded()}, job->role, kPatience);

@@ -4,6 +4,7 @@
 #include "common/text.h"
 #include "frameworks/batch/shell/job_schema.h"
 #include "frameworks/batch/shell/parameters.h"
+#include "yaml/foreign.h"
 #include "yaml/read.h"
 
 namespace proffer::batch {
@@ -78,6 +79,12 @@ const yaml::Node* row_of(const yaml::Node& table, std::string_view key) {
   return nullptr;
 }
 
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string all;
+  for (const std::string_view name : names) all += text(all.empty() ? "" : ", ", name);
+  return all;
+}
+
 // The parameters that the file declares, overridden by the given ones.
 Result<Parameters> read_parameters(const yaml::Node& file, const Parameters& given) {
   Parameters values;
@@ -102,7 +109,10 @@ Result<Parameters> read_parameters(const yaml::Node& file, const Parameters& giv
       return Error::invalid_argument(
                  text("the job file does not declare the parameter ", quoted(name),
                       near.empty() ? "" : text("; did you mean ", quoted(near), "?")))
-          .with_hint("declare it in the file: parameters: {NAME: VALUE}");
+          .with_hint(names.empty()
+                         ? std::string("declare it in the file: parameters: {NAME: VALUE}")
+                         : text("the file declares ", joined(names),
+                                "; declare others there: parameters: {NAME: VALUE}"));
     }
     declared->second = value;
   }
@@ -125,12 +135,19 @@ Result<void> add_outputs(const yaml::Node& stages, std::string_view directory, P
   return {};
 }
 
+KeyLines lines_of(const yaml::Node& table) {
+  KeyLines lines;
+  for (const yaml::Row& row : table.rows) lines[row.key] = row.line;
+  return lines;
+}
+
 Result<void> read_stages(const yaml::Node& node, JobFile& file) {
   return yaml::read_table(
       "stages", node, {}, [&](const std::string& name, const yaml::Node& value) {
         StageText& stage = file.stages.emplace_back();
         stage.name = name;
         stage.line = value.line;
+        stage.lines = lines_of(value);
         return yaml::read_table(text("stage ", quoted(name)), value, {},
                                 [&](const std::string& key, const yaml::Node& row) {
                                   return read_row(key, row, stage.job);
@@ -155,6 +172,14 @@ Result<void> read_schedule(const yaml::Node& node, ScheduleText& schedule) {
 
 }  // namespace
 
+Error with_line(Error error, const KeyLines& lines) {
+  const std::string& message = error.message();
+  const std::string key = message.substr(0, message.find_first_of(" :,"));
+  const auto line = lines.find(key);
+  if (line == lines.end()) return error;
+  return std::move(error).in(text("line ", line->second));
+}
+
 const yaml::Schema& job_file_schema() {
   static const yaml::Schema schema(kJobSchema);
   return schema;
@@ -162,8 +187,14 @@ const yaml::Schema& job_file_schema() {
 
 Result<JobFile> parse_job_file(std::string_view whole, const Parameters& given,
                                std::string_view directory) {
+  if (Result<void> ok = yaml::check_is_yaml(whole, yaml::FileFor::kJob); !ok) {
+    return std::move(ok).error();
+  }
   Result<yaml::Node> document = yaml::parse_document(whole, "a job file", kJobFileBytesMax);
   if (!document) return document.error();
+  if (Result<void> ok = yaml::check_is_ours(*document, yaml::FileFor::kJob); !ok) {
+    return std::move(ok).error();
+  }
   Result<Parameters> values = read_parameters(*document, given);
   if (!values) return std::move(values).error();
   size_t room = kFilledBytesMax;
@@ -181,6 +212,7 @@ Result<JobFile> parse_job_file(std::string_view whole, const Parameters& given,
   }
   if (Result<void> ok = job_file_schema().check(*document); !ok) return std::move(ok).error();
   JobFile file;
+  file.lines = lines_of(*document);
   Result<void> read = yaml::read_table(
       "a job file", *document, {}, [&](const std::string& key, const yaml::Node& node) {
         if (key == "parameters") return Result<void>();

@@ -88,11 +88,17 @@ struct JobText {
 
 inline constexpr size_t kJobFileBytesMax = size_t{1} << 20;
 
+// The lines of a table's keys.
+using KeyLines = std::map<std::string, int>;
+
 struct StageText {
   std::string name = {};
   int line = 0;
+  KeyLines lines = {};
   JobText job = {};
-  bool operator==(const StageText&) const = default;
+  bool operator==(const StageText& o) const {
+    return name == o.name && line == o.line && job == o.job;
+  }
 };
 
 // When the job or the pipeline is started again and again.
@@ -105,11 +111,18 @@ struct ScheduleText {
 };
 
 struct JobFile {
-  JobText job = {};                    // with stages: the common values of all of them
+  JobText job = {};  // with stages: the common values of all of them
+  KeyLines lines = {};
   std::vector<StageText> stages = {};  // empty: a single job
   std::optional<ScheduleText> schedule = {};
-  bool operator==(const JobFile&) const = default;
+  // What the file says; not where.
+  bool operator==(const JobFile& o) const {
+    return job == o.job && stages == o.stages && schedule == o.schedule;
+  }
 };
+
+// The error of a value in the file, which begins with its key: "line 3: reducers must be …".
+Error with_line(Error error, const KeyLines& lines);
 
 // The rules of a job file; also for editors: share/proffer/job.schema.json.
 const yaml::Schema& job_file_schema();

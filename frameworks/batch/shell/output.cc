@@ -27,6 +27,12 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &seen) == 0;
 }
 
+Error cannot_make(const std::string& path, int error_number) {
+  return Error::unavailable(text("making output ", quoted(path), ": ", words(error_number)))
+      .with_hint(
+          "choose a directory in which you may write, on a file system that all agents share");
+}
+
 }  // namespace
 
 Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
@@ -41,18 +47,20 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
       return std::move(error).with_hint("remove it, or choose another with --output");
     }
     if (error_number == ENOENT) {
+      const std::string parent = path.substr(0, path.rfind('/'));
+      // Some file systems, such as /proc, have directories that take no entries.
+      if (exists(parent.empty() ? "/" : parent)) return cannot_make(path, error_number);
       return Error::not_found(
                  text("the parent directory of output ", quoted(path), " does not exist"))
-          .with_hint(text("mkdir -p ", path.substr(0, path.rfind('/'))));
+          .with_hint(text("mkdir -p ", parent));
     }
-    return Error::unavailable(text("making output ", quoted(path), ": ", words(error_number)));
+    return cannot_make(path, error_number);
   }
   OutputDirectory output(std::move(path));
   if (::mkdir((output.path_ + "/_temporary").c_str(), 0777) != 0) {
     const int error_number = errno;
     output.abandon();
-    return Error::unavailable(
-        text("making output ", quoted(output.path_), ": ", words(error_number)));
+    return cannot_make(output.path_, error_number);
   }
   return output;
 }

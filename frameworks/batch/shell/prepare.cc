@@ -2,6 +2,7 @@
 
 #include "frameworks/batch/shell/prepare.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -11,11 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/foreign_variables.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "frameworks/batch/planning/input.h"
 #include "frameworks/batch/shell/submit.h"
 #include "frameworks/batch/shell/zones.h"
+#include "yaml/read.h"
 
 namespace proffer::batch {
 namespace {
@@ -199,6 +202,59 @@ Result<ScheduleOrder> make_schedule(const ScheduleText& given, const Submission&
   return order;
 }
 
+// Variables of other systems in the commands of a stage, which are empty here.
+void note_variables(const JobSpec& job, std::vector<std::string>& notes) {
+  std::string commands = text(job.map, "\n", job.reduce, "\n", job.shuffle.combine, "\n");
+  if (job.array) {
+    for (const std::string& word : job.array->command) commands += word + "\n";
+    // Of `run`, the command line is the only argument.
+    if (job.arguments.size() == 1) commands += job.arguments.front();
+  }
+  for (const std::string_view pattern : {"%a", "%A", "%j", "%J", "%x"}) {
+    if (job.output.find(pattern) == std::string::npos) continue;
+    notes.push_back(
+        text(quoted(pattern), " in output ", quoted(job.output),
+             " is a pattern of Slurm, and no pattern here: all elements write to this "
+             "one directory; proffer batch results JOB INDEX prints the output of one"));
+    break;
+  }
+  const auto is_set = [&](const std::string& name) { return job.env.count(name) > 0; };
+  for (std::string& one : foreign_variables(commands, is_set)) {
+    if (std::find(notes.begin(), notes.end(), one) == notes.end()) notes.push_back(std::move(one));
+  }
+}
+
+// In a pipeline, a stage waits for another stage, or for a job by its id, as words-7.
+Result<void> check_names(const JobFile& file) {
+  std::vector<std::string_view> names;
+  for (const StageText& stage : file.stages) names.push_back(stage.name);
+  for (const StageText& stage : file.stages) {
+    for (const StageDependency& one : dependencies(stage.job)) {
+      const bool is_stage = std::find(names.begin(), names.end(), one.job) != names.end();
+      const size_t dash = one.job.rfind('-');
+      const bool is_id = dash != std::string::npos &&
+                         one.job.find_first_of("0123456789", dash) != std::string::npos;
+      if (is_stage || is_id) continue;
+      const std::string_view near = nearest(one.job, names);
+      std::string all;
+      for (const std::string_view name : names) all += text(all.empty() ? "" : ", ", name);
+      std::string key = "after";
+      for (const std::string_view other : {"after_failure", "after_any", "after_each"}) {
+        if (stage.lines.count("after") == 0 && stage.lines.count(std::string(other)) > 0) {
+          key = other;
+        }
+      }
+      return with_line(
+          Error::invalid_argument(
+              text(key, " of stage ", quoted(stage.name), ": there is no stage ", quoted(one.job),
+                   near.empty() ? "" : text("; did you mean ", quoted(near), "?")))
+              .with_hint(text("the stages are ", all, "; a job is named by its id, as in words-7")),
+          stage.lines);
+    }
+  }
+  return {};
+}
+
 // The common values of all stages in a file, in the form of one stage.
 JobText shared_text(const JobFile& file) {
   JobText shared = file.job;
@@ -225,12 +281,19 @@ Result<void> add_stages(const SubmitOptions& given, const JobFile& file, Prepare
     Result<StageSpec> spec =
         read_stage(file.job, flags, name, given.names_output, file.schedule.has_value(),
                    prepared.stages.stages.emplace_back());
-    if (!spec) return std::move(spec).error();
+    if (!spec) {
+      // An error of a value that a flag gives has no line.
+      const bool is_of_file = !given.job_file.empty() && flags == JobText();
+      if (!is_of_file) return std::move(spec).error();
+      return with_line(std::move(spec).error(), file.lines).in(given.job_file);
+    }
     prepared.role = spec->job.role;
+    note_variables(spec->job, prepared.notes);
     specs.push_back(*std::move(spec));
     return check_submission(prepared.stages);
   }
   if (Result<void> ok = check_flags(given.flags); !ok) return ok;
+  if (Result<void> ok = check_names(file); !ok) return std::move(ok).error().in(given.job_file);
   const JobText& over = given.flags;
   Submission& pipeline = prepared.stages;
   pipeline.pipeline = over.name ? *over.name : file.job.name.value_or("pipeline");
@@ -249,8 +312,13 @@ Result<void> add_stages(const SubmitOptions& given, const JobFile& file, Prepare
     Result<StageSpec> spec = read_stage(shared, said, text(pipeline.pipeline, "-", one.name),
                                         is_array, file.schedule.has_value(), stage);
     if (!spec) {
-      return std::move(spec).error().in(text("line ", one.line, ": stage ", quoted(one.name)));
+      Error error = with_line(std::move(spec).error(), one.lines);
+      const bool has_line = error.message().starts_with("line ");
+      return std::move(error)
+          .in(text(has_line ? "" : text("line ", one.line, ": "), "stage ", quoted(one.name)))
+          .in(given.job_file);
     }
+    note_variables(spec->job, prepared.notes);
     specs.push_back(*std::move(spec));
   }
   return check_submission(pipeline);
@@ -282,10 +350,23 @@ Result<Prepared> prepare(const SubmitOptions& given) {
   }
   Prepared prepared;
   std::vector<StageSpec> specs;
-  if (Result<void> ok = add_stages(given, file, prepared, specs); !ok) return std::move(ok).error();
+  if (Result<void> ok = add_stages(given, file, prepared, specs); !ok) {
+    // The schedule is another part of the file: its error is told, too.
+    yaml::Errors errors;
+    errors.add(ok);
+    if (file.schedule && file.schedule->cron) {
+      const Result<Cron> cron = parse_cron(*file.schedule->cron);
+      if (!cron) {
+        errors.add(with_line(Error(cron.error()).in("schedule"), file.lines).in(given.job_file));
+      }
+    }
+    return std::move(errors.result()).error();
+  }
   if (file.schedule) {
     Result<ScheduleOrder> schedule = make_schedule(*file.schedule, prepared.stages);
-    if (!schedule) return std::move(schedule).error();
+    if (!schedule) {
+      return with_line(std::move(schedule).error(), file.lines).in(given.job_file);
+    }
     prepared.schedule = *std::move(schedule);
   }
   for (size_t i = 0; i < specs.size(); ++i) {

@@ -15,6 +15,7 @@
 namespace proffer::batch {
 
 struct Prepared {
+  std::vector<std::string> notes = {};  // for the person that submits it
   Submission stages = {};
   RoleName role = {};                          // to charge; empty: the scheduler chooses
   std::optional<ScheduleOrder> schedule = {};  // of `stages`, if they are started again and again

@@ -3,6 +3,8 @@
 #include "frameworks/batch/shell/submit.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <initializer_list>
 #include <set>
 
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "net/exported_environment.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
+#include "sdk/shell/given_file.h"
 
 namespace proffer::batch {
 namespace {
@@ -35,7 +38,7 @@ Result<std::string> working_directory() {
 
 // An absolute path without a slash at the end, "//" or "/./"; the file system resolves "..".
 std::string absolute(const std::string& path, const std::string& base) {
-  if (path.empty()) return path;
+  if (path.empty() || path.find("://") != std::string::npos) return path;
   std::string joined = path.front() == '/' ? path : text(base, "/", path);
   std::string clean;
   for (size_t i = 0; i < joined.size();) {
@@ -120,10 +123,37 @@ JobText array_text(const JobText& flags, const JobText& file) {
   return both;
 }
 
+// True for a program that runs without a shell: a path, or a name that is found in $PATH.
+bool is_program(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./,@%:{}#";
+  if (word.empty() || word.find_first_not_of(kPlain) != std::string::npos) return false;
+  if (word.find('/') != std::string::npos) return true;
+  const char* path = std::getenv("PATH");
+  for (const std::string_view directory : split(path == nullptr ? "" : path, ':')) {
+    if (::access(text(directory, "/", word).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+// The words to run for each element. One word is a shell command line, as for `proffer run`;
+// several are a program and its arguments. An element's argument is the last one if no word says
+// where it belongs.
+std::vector<std::string> command_words(const std::vector<std::string>& given, bool has_arguments) {
+  const bool lacks_place = has_arguments && !has_replacement(given);
+  if (given.size() == 1 && !given.front().empty() && !is_program(given.front())) {
+    return words_of_line(lacks_place ? given.front() + " {}" : given.front());
+  }
+  std::vector<std::string> words = given;
+  if (lacks_place) words.emplace_back("{}");
+  return words;
+}
+
 // Reads the array's own keys. `here` is the default working directory of its command.
 Result<void> read_array_text(const JobText& given, const std::string& here, JobSpec& job) {
   ArrayOrder array;
-  array.command = given.command;
+  array.command =
+      command_words(given.command, given.arguments || given.each_line || !given.each_file.empty());
   array.directory = given.directory.value_or(here);
   const int sources = (given.array ? 1 : 0) + (given.arguments ? 1 : 0) +
                       (given.each_line ? 1 : 0) + (given.each_file.empty() ? 0 : 1) +
@@ -154,7 +184,6 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
     array.has_arguments = true;
     job.lines_of = given.each_line.value_or("");
     job.files_of = given.each_file;
-    if (!has_replacement(array.command)) array.command.push_back("{}");
   } else if (given.array) {
     Result<ArrayText> parsed = parse_array(*given.array);
     if (!parsed) return std::move(parsed).error();
@@ -162,6 +191,12 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
     array.at_once = parsed->at_once;
   } else {
     if (!given.arguments || given.arguments->empty()) {
+      if (!given.arguments) {
+        return Error::invalid_argument(
+                   "command has no array, arguments, each_line, each_file or "
+                   "gang to run for")
+            .with_hint("write array: 1-10 beside it; for one command, write run: LINE");
+      }
       return Error::invalid_argument("no arguments to run the command for")
           .with_hint("give them after :::, or on standard input, one per line");
     }
@@ -173,7 +208,6 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
     }
     array.has_arguments = true;
     array.indices = {{.first = 1, .step = 1, .count = static_cast<uint32_t>(job.arguments.size())}};
-    if (!has_replacement(array.command)) array.command.push_back("{}");
   }
   if (given.at_once) {
     const Result<int64_t> parsed = parse_whole("at_once", *given.at_once, 1, kElementsMax);
@@ -325,10 +359,64 @@ Result<void> read_locality_text(const JobText& flags, const JobText& file, JobSp
   return {};
 }
 
+// Refuses URIs where a path of the agents belongs.
+Result<void> check_paths(const JobText& job) {
+  const auto check = [](std::string_view key, const std::string& path) -> Result<void> {
+    const size_t scheme = path.find("://");
+    if (scheme == std::string::npos) return {};
+    if (path.starts_with("file://")) {
+      return Error::invalid_argument(text(key, " ", quoted(path), " is a URI, not a path"))
+          .with_hint(text("write ", path.substr(scheme + 3)));
+    }
+    return Error::invalid_argument(
+               text(key, " ", quoted(path), " is a URI, not a path that exists on all agents"))
+        .with_hint(
+            "mount its file system on the agents and name the path there, or copy the files "
+            "first; small files for each task come with fetch");
+  };
+  for (const std::string& input : job.inputs) {
+    if (Result<void> ok = check("input", input); !ok) return ok;
+  }
+  for (const std::string& file : job.files) {
+    if (Result<void> ok = check("files", file); !ok) return ok;
+  }
+  for (const std::string& file : job.each_file) {
+    if (Result<void> ok = check("each_file", file); !ok) return ok;
+  }
+  if (job.each_line) {
+    if (Result<void> ok = check("each_line", *job.each_line); !ok) return ok;
+  }
+  return job.output ? check("output", *job.output) : Result<void>();
+}
+
+// Keys of one kind of job beside those of another.
+Result<void> check_kind(const JobText& array, const JobText& given, const JobText& file) {
+  const std::string_view one = array.run                  ? "run"
+                               : array.gang               ? "gang"
+                               : array.array              ? "array"
+                               : array.each_line          ? "each_line"
+                               : !array.each_file.empty() ? "each_file"
+                               : array.arguments          ? "arguments"
+                                                          : "command";
+  const std::pair<std::string_view, bool> others[] = {
+      {"map", given.map || file.map},
+      {"reduce", given.reduce || file.reduce},
+      {"input", !given.inputs.empty() || !file.inputs.empty()}};
+  for (const auto& [key, is_given] : others) {
+    if (!is_given) continue;
+    return Error::invalid_argument(text(one, " and ", key,
+                                        " are of two kinds of jobs: a job is either an array, or "
+                                        "has map, reduce and input"))
+        .with_hint(text("leave out one of them, or write two stages: stages: {a: {", one,
+                        ": …}, b: {", key, ": …}}"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<JobFile> read_job_file(const std::string& path, const Parameters& parameters) {
-  const Result<std::string> yaml = read_file(path, kJobFileBytesMax);
+  const Result<std::string> yaml = sdk::read_given_file(path, "a job file", kJobFileBytesMax);
   if (!yaml) return yaml.error();
   const Result<std::string> here = working_directory();
   if (!here) return here.error();
@@ -349,6 +437,9 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   make_absolute(given, *here);
   const auto prefer = [](const std::optional<std::string>& over,
                          const std::optional<std::string>& under) { return over ? over : under; };
+  for (const JobText* one : std::initializer_list<const JobText*>{&given, &file}) {
+    if (Result<void> ok = check_paths(*one); !ok) return std::move(ok).error();
+  }
   JobSpec job;
   job.name = prefer(given.name, file.name).value_or(job.name);
   job.map = prefer(given.map, file.map).value_or("");
@@ -453,6 +544,7 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   if (!time_limit) return time_limit.error();
   const JobText both = array_text(given, file);
   if (both.says_array()) {
+    if (Result<void> ok = check_kind(both, given, file); !ok) return std::move(ok).error();
     const std::pair<std::string_view, bool> others[] = {
         {"reducers", given.reducers || file.reducers},
         {"split", given.split || file.split},

@@ -465,6 +465,15 @@ Result<void> Service::State::has_room(const std::map<std::string, int64_t>& inst
 Error Service::State::unknown_app(const std::string& name) const {
   std::vector<std::string_view> known;
   for (const auto& [other, running] : apps_) known.push_back(other);
+  for (const std::string_view app : known) {
+    if (!name.starts_with(app) || name.substr(app.size(), 1) != ".") continue;
+    return Error::not_found(text("there is no app ", quoted(name), "; it names an instance of app ",
+                                 quoted(app)))
+        .with_hint(text("name the app, ", app,
+                        "; the output of one instance is printed by proffer "
+                        "logs ",
+                        name));
+  }
   const std::string_view near = nearest(name, known);
   return Error::not_found(text("there is no app ", quoted(name)))
       .with_hint(near.empty() ? std::string("list apps with: proffer service list")

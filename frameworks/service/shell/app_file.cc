@@ -8,6 +8,7 @@
 #include "common/printable.h"
 #include "common/text.h"
 #include "proto/fetched_files.h"
+#include "yaml/foreign.h"
 #include "yaml/read.h"
 
 namespace proffer::service {
@@ -23,7 +24,17 @@ using yaml::read_whole;
 using yaml::texts_of;
 
 Result<void> read_constraints(const yaml::Node& node, std::vector<Constraint>& place) {
-  const Result<std::vector<std::string>> texts = texts_of("constraints", node);
+  // A constraint of Marathon is a list: [hostname, UNIQUE]. It is refused by its words.
+  yaml::Node flat = node;
+  for (yaml::Node& entry : flat.entries) {
+    if (entry.kind != yaml::Node::Kind::kList) continue;
+    std::string words;
+    for (const yaml::Node& word : entry.entries) {
+      words += text(words.empty() ? "" : ":", word.text);
+    }
+    entry = {.kind = yaml::Node::Kind::kText, .line = entry.line, .text = words, .rows = {}};
+  }
+  const Result<std::vector<std::string>> texts = texts_of("constraints", flat);
   if (!texts) return texts.error();
   for (const std::string& one : *texts) {
     Result<Constraint> parsed = parse_constraint(one);
@@ -67,6 +78,18 @@ Result<void> read_port(const yaml::Node& node, AppSpec& app) {
         .with_hint(text("for this fixed port on each agent: ports: [{http: ", *name,
                         "}], with one instance per agent; for any free port, which the command "
                         "gets as $PORT_http: ports: [http]"));
+  }
+  // "8080:80" of docker compose.
+  const size_t colon = name->find(':');
+  if (colon != std::string::npos && colon > 0 &&
+      name->find_first_not_of("0123456789:") == std::string::npos) {
+    return at(node, text("ports has ", quoted(*name),
+                         "; a port has a name, as in http, or a name "
+                         "and a number, as in {http: 8080}"))
+        .with_hint(text(
+            "tasks have the ports of their agent: write ports: [{http: ", name->substr(0, colon),
+            "}], or ports: [http] for any free port in "
+            "$PORT_http"));
   }
   app.ports.push_back(*std::move(name));
   return {};
@@ -127,6 +150,13 @@ Result<void> read_max_per(const yaml::Node& node, std::vector<MaxPer>& place) {
 // http: {port, path}, tcp: {port} or command: TEXT, and the times.
 Result<void> read_health(const yaml::Node& node, std::optional<proto::HealthCheck>& place) {
   using Kind = proto::HealthCheck::Kind;
+  if (node.kind == yaml::Node::Kind::kText) {
+    const bool is_path = node.text.starts_with('/');
+    return at(node,
+              text("health must be a table with http, tcp or command, not ", quoted(node.text)))
+        .with_hint(is_path ? text("write health: {http: {port: http, path: ", node.text, "}}")
+                           : text("write health: {command: ", quoted(node.text), "}"));
+  }
   proto::HealthCheck check;
   int kinds = 0;
   const auto read_target = [&](const std::string& key, const yaml::Node& target) -> Result<void> {
@@ -255,7 +285,11 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "name") return read_text(key, node, app.name);
   if (key == "instances") return read_whole(key, node, 0, kInstancesMax, app.instances);
   if (key == "command") return read_text(key, node, app.command);
-  if (key == "resources") return read_value(key, node, parse_shape, app.resources);
+  if (key == "resources") {
+    Result<void> read = read_value(key, node, parse_shape, app.resources);
+    if (read || node.kind != yaml::Node::Kind::kTable) return read;
+    return std::move(read).error().with_hint(yaml::hint_for_resources(node));
+  }
   if (key == "env") {
     return read_table(key, node, {}, [&](const std::string& name, const yaml::Node& value) {
       return read_text(name, value, app.env[name]);
@@ -298,30 +332,6 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   return read_update(node, app.update);
 }
 
-// Reports keys of other systems' files, with the equivalent key here.
-Result<void> check_foreign_keys(const yaml::Node& document) {
-  constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
-      {"uris", "fetch: [URI], as in https://host/a.tar.gz,extract,sha256=SUM"},
-      {"artifacts", "fetch: [URI], as in https://host/a.tar.gz,extract,sha256=SUM"},
-      {"id", "name: NAME"},
-      {"cmd", "command: LINE"},
-      {"cpus", "resources: 'cpus:0.5;mem:128'"},
-      {"mem", "resources: 'cpus:0.5;mem:128'"},
-      {"healthChecks", "health: {http: {port: NAME, path: /}}"},
-      {"upgradeStrategy", "update: {max_unavailable: 1}"},
-      {"taskKillGracePeriodSeconds", "kill_grace: 5s"}};
-  if (document.kind != yaml::Node::Kind::kTable) return {};
-  for (const yaml::Row& row : document.rows) {
-    for (const auto& [key, here] : kForeign) {
-      if (row.key != key) continue;
-      return Error::invalid_argument(
-                 text("line ", row.line, ": unknown key ", quoted(row.key), " in an app file"))
-          .with_hint(text("use this key instead: ", here));
-    }
-  }
-  return {};
-}
-
 // The line of this key in the document, or else of the document.
 int line_of(const yaml::Node& document, std::string_view key) {
   for (const yaml::Row& row : document.rows) {
@@ -331,7 +341,9 @@ int line_of(const yaml::Node& document, std::string_view key) {
 }
 
 Result<AppSpec> read_document(const yaml::Node& document) {
-  if (Result<void> ok = check_foreign_keys(document); !ok) return std::move(ok).error();
+  if (Result<void> ok = yaml::check_is_ours(document, yaml::FileFor::kApp); !ok) {
+    return std::move(ok).error();
+  }
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
@@ -375,6 +387,9 @@ std::string name_in(const yaml::Node& document) {
 }  // namespace
 
 Result<AppFile> parse_apps(std::string_view whole) {
+  if (Result<void> ok = yaml::check_is_yaml(whole, yaml::FileFor::kApp); !ok) {
+    return std::move(ok).error();
+  }
   const Result<std::vector<yaml::Node>> documents = yaml::parse_documents(
       whole, "an app file", kAppFileBytesMax, static_cast<int>(kAppsPerFileMax));
   if (!documents) return documents.error();

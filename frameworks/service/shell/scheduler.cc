@@ -29,6 +29,7 @@
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
 #include "sdk/scheduler.h"
+#include "sdk/shell/given_file.h"
 
 namespace proffer::service {
 namespace {
@@ -298,16 +299,6 @@ class Daemon {
   Measuring measuring_;
 };
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return Error::invalid_argument(text("cannot read ", quoted(path), ": ", std::strerror(errno)));
-  std::string content(kAppFileBytesMax + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<size_t>(file.gcount()));
-  return content;
-}
-
 }  // namespace
 
 int print_error(const Error& error, bool json) {
@@ -320,7 +311,8 @@ int print_error(const Error& error, bool json) {
 }
 
 int run_attached(const RunOptions& options) {
-  const Result<std::string> yaml = read_file(options.app_file);
+  const Result<std::string> yaml =
+      sdk::read_given_file(options.app_file, "an app file", kAppFileBytesMax);
   if (!yaml) return print_error(yaml.error(), options.json);
   Result<AppSpec> app = parse_app_file(*yaml);
   if (!app) return print_error(std::move(app).error().in(options.app_file), options.json);

@@ -122,6 +122,16 @@ TEST(Replacement, StandsAnywhereInAWordAndOften) {
   EXPECT_FALSE(has_replacement({"echo", "{x}", "}{"}));
 }
 
+TEST(ArrayCommand, AShellLineHasItsArgumentsAsParameters) {
+  const auto line = [](std::string_view given) { return words_of_line(given)[2]; };
+  EXPECT_THAT(words_of_line("wc -l {} | sort >{/.}.out {}"),
+              ElementsAre("/bin/sh", "-c", "wc -l \"${1}\" | sort >\"${2}\".out \"${1}\"", "sh",
+                          "{}", "{/.}"));
+  EXPECT_THAT(words_of_line("date; id"), ElementsAre("/bin/sh", "-c", "date; id"));
+  EXPECT_EQ(line(R"(echo "file {}" '{#}' \"{})"), R"(echo "file ${1}" ''"${2}"'' \""${1}")");
+  EXPECT_EQ(line("echo $(({} * {})) {}"), "echo $((${1} * ${1})) \"${1}\"");
+}
+
 JobOrder order() {
   JobOrder order;
   order.name = "sweep";

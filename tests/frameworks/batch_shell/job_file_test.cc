@@ -89,12 +89,16 @@ TEST(JobFile, RefusesWhatYamlWouldSwallow) {
 }
 
 TEST(JobFile, SaysWhichValueHasAWrongForm) {
-  EXPECT_EQ(error_of("map: [a, b]\n"), "line 1: the value of 'map' must be one text or number");
-  EXPECT_EQ(error_of("map: ~\n"), "line 1: the value of 'map' must be one text or number");
-  EXPECT_EQ(error_of("input: {a: b}\n"), "line 1: the value of 'input' must be a text or a list");
-  EXPECT_EQ(error_of("env: [A=1]\n"), "line 1: env must be a table of KEY: value");
-  EXPECT_EQ(error_of("- a\n- b\n"), "line 1: a job file must be a table of KEY: value");
-  EXPECT_EQ(error_of("just text"), "line 1: a job file must be a table of KEY: value");
+  EXPECT_EQ(error_of("map: [a, b]\n"),
+            "line 1: the value of 'map' must be one text or number, not a list");
+  EXPECT_EQ(error_of("map: ~\n"),
+            "line 1: the value of 'map' must be one text or number, not nothing");
+  EXPECT_EQ(error_of("input: {a: b}\n"),
+            "line 1: the value of 'input' must be a text or a list, not a table");
+  EXPECT_EQ(error_of("env: [A=1]\n"), "line 1: env must be a table of KEY: value, not a list");
+  EXPECT_EQ(error_of("- a\n- b\n"), "line 1: a job file must be a table of KEY: value, not a list");
+  EXPECT_EQ(error_of("just text"),
+            "line 1: a job file must be a table of KEY: value, not 'just text'");
 }
 
 TEST(JobFile, SurvivesGarbage) {
@@ -134,6 +138,8 @@ std::string value_of(std::string_view key) {
       key == "decompress") {
     return "true";
   }
+  if (key == "resources") return "'cpus:7'";
+  if (key == "time_limit" || key == "timeout" || key == "locality_wait") return "7s";
   return "\"7\"";
 }
 
@@ -182,7 +188,7 @@ TEST(Schema, SaysWhatIsAllowedWithLineAndKey) {
             "line 2: band must be free, batch, production or monitoring, not 'some'");
   EXPECT_EQ(error_of("stages:\n  a:\n    run: x\n    when: none\n"),
             "line 4: when must be all or any, not 'none'");
-  EXPECT_EQ(error_of("env: [A]\n"), "line 1: env must be a table of KEY: value");
+  EXPECT_EQ(error_of("env: [A]\n"), "line 1: env must be a table of KEY: value, not a list");
 }
 
 TEST(Schema, FitsTheExamples) {
@@ -240,7 +246,8 @@ TEST(PipelineFile, SaysWhichKeyOfWhichStageIsWrong) {
   EXPECT_EQ(error_of("map: cat\nstages: {a: {map: cat}}\n"),
             "line 1: unknown key 'map' in the file of a pipeline");
   EXPECT_EQ(error_of("stages: {}\n"), "line 1: a pipeline needs at least one stage");
-  EXPECT_EQ(error_of("stages:\n  a: cat\n"), "line 2: stage 'a' must be a table of KEY: value");
+  EXPECT_EQ(error_of("stages:\n  a: cat\n"),
+            "line 2: stage 'a' must be a table of KEY: value, not 'cat'");
 }
 
 // --- parameters --------------------------------------------------------------------------------

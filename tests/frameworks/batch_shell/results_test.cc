@@ -74,6 +74,24 @@ TEST(ArrayJob, OfArgumentsGetsThemAsItsLastWord) {
   EXPECT_THAT(make_job({}, given)->array->command, ElementsAre("echo", "{/}"));
 }
 
+TEST(ArrayJob, OfOneWordIsAShellLineUnlessItIsAProgram) {
+  JobText given = array_of("1-2");
+  const auto words = [&](const std::string& word) {
+    given.command = {word};
+    return make_job({}, given)->array->command;
+  };
+  EXPECT_THAT(words("echo {} | cat"),
+              ElementsAre("/bin/sh", "-c", "echo \"${1}\" | cat", "sh", "{}"));
+  EXPECT_THAT(words("exit"), ElementsAre("/bin/sh", "-c", "exit"));
+  EXPECT_THAT(words("./job.sh"), ElementsAre("./job.sh"));
+  EXPECT_THAT(words("true"), ElementsAre("true"));
+  given.array.reset();
+  given.arguments = {"a"};
+  EXPECT_THAT(words("gzip -9"), ElementsAre("/bin/sh", "-c", "gzip -9 \"${1}\"", "sh", "{}"));
+  given.command = {"my program", "x"};
+  EXPECT_THAT(make_job({}, given)->array->command, ElementsAre("my program", "x", "{}"));
+}
+
 TEST(ArrayJob, SaysWhatIsWrongWithIt) {
   struct Row {
     std::string_view why;
@@ -87,7 +105,7 @@ TEST(ArrayJob, SaysWhatIsWrongWithIt) {
       {"speculation cannot be given for an array", [](JobText& j) { j.speculation = "on"; }},
       {"by_file cannot be given for an array", [](JobText& j) { j.by_file = "true"; }},
       {"allow_empty cannot be given for an array", [](JobText& j) { j.allow_empty = "false"; }},
-      {"no arguments", [](JobText& j) { j.array.reset(); }},
+      {"has no array, arguments", [](JobText& j) { j.array.reset(); }},
       {"the command of the array is missing", [](JobText& j) { j.command.clear(); }},
       {"max_failed", [](JobText& j) { j.max_failed = "101%"; }},
       {"max_failed", [](JobText& j) { j.max_failed = "few"; }},

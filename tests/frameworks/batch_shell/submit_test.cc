@@ -179,8 +179,15 @@ TEST_F(Submit, NamesTheJobFileThatIsWrong) {
   EXPECT_EQ(
       file.error().message(),
       text(at("job.yaml"), ": line 2: unknown key 'mapp' in a job file; did you mean 'map'?"));
-  EXPECT_EQ(read_job_file(at("none.yaml")).error().code(), ErrorCode::kNotFound);
-  EXPECT_FALSE(read_job_file(at("")));  // a directory
+  EXPECT_EQ(read_job_file(at("jop.yaml")).error().message(),
+            text("there is no file ", quoted(at("jop.yaml"))));
+  EXPECT_EQ(read_job_file(at("jop.yaml")).error().hint(),
+            text("did you mean ", quoted(at("job.yaml")), "?"));
+  EXPECT_THAT(read_job_file(at("")).error().message(), HasSubstr("is a directory"));
+  put("s3.yaml", "map: a\nreduce: b\noutput: o\ninput: s3://bucket/x\n");
+  const Result<JobFile> s3 = read_job_file(at("s3.yaml"));
+  ASSERT_TRUE(s3);
+  EXPECT_THAT(make_job(s3->job, {}).error().message(), HasSubstr("input 's3://bucket/x' is a URI"));
 }
 
 TEST_F(Submit, RefusesFlagsThatAreWrong) {
