@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/output_streams.h"
+#include "cli/stdin_sender.h"
 #include "common/constraint_matcher.h"
 #include "common/hex.h"
 #include "common/printable.h"
@@ -46,6 +48,8 @@ struct RunOptions {
   Duration kill_grace = kKillGrace;
   int32_t kill_signal = proto::kKillSignal;
   Duration max_run_time = {};
+  bool no_input = false;   // the task's standard input is empty
+  bool is_strict = false;  // a task of which a process was out of memory has failed
   bool json = false;
 };
 
@@ -55,8 +59,11 @@ std::string user_name() {
 }
 
 // 0 for success, a command's own exit code, or 128 plus the signal number as in a shell.
-int exit_code_of(const proto::TaskStatus& status) {
-  if (status.state == proto::TaskState::kFinished) return 0;
+int exit_code_of(const proto::TaskStatus& status, bool is_strict) {
+  if (status.state == proto::TaskState::kFinished) {
+    const bool lost_any = status.usage && status.usage->out_of_memory.value_or(0) > 0;
+    return is_strict && lost_any ? kExitRefused : 0;
+  }
   if (status.exit_code && *status.exit_code != 0) return *status.exit_code & 0xFF;
   if (status.signal) return 128 + *status.signal;
   return kExitRefused;
@@ -76,6 +83,7 @@ class Run {
   explicit Run(RunOptions options)
       : options_(std::move(options)),
         tasks_per_accept_(tasks_in_one_message(options_)),
+        sends_input_(options_.ask.count == 1 && !options_.no_input && has_standard_input()),
         scheduler_({.name = options_.name,
                     .role = options_.role,
                     .master = to_text(options_.master),
@@ -106,6 +114,7 @@ class Run {
   void end_if_all_ended();
   int exit_code();
   void report_missing(const TaskId& task, OutputStreams::Stream stream, uint64_t bytes);
+  void end_line(const TaskId& task, OutputStreams::Stream stream);
   void on_output_closed(const TaskId& task);
   void tell_ended(const proto::TaskStatus& status);
   void flush_json(const TaskId& task);
@@ -118,6 +127,8 @@ class Run {
 
   const RunOptions options_;
   const size_t tasks_per_accept_;
+  const bool sends_input_;
+  std::unique_ptr<StdinSender> input_;
   sdk::Scheduler scheduler_;
   OutputStreams streams_;
   int64_t launched_ = 0;
@@ -134,6 +145,7 @@ class Run {
   bool connected_ = false;
   bool ending_ = false;
   std::atomic<bool> is_incomplete_ = false;  // an agent has dropped output
+  bool is_in_line_[2] = {};                  // of stdout and stderr of a single task
   // The event of a task's end is the last one of the task, so it waits for its output.
   std::mutex ends_mutex_;
   std::map<TaskId, proto::TaskStatus> ends_;  // guarded by ends_mutex_: waiting for output
@@ -149,6 +161,14 @@ int Run::go() {
   scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
   scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
   scheduler_.on_refused([this](const Error& error) { finish(error); });
+  if (sends_input_) {
+    scheduler_.on_message([this](const proto::FrameworkMessage& message) {
+      const Result<proto::StdinRoom> room = proto::decode_stdin_room(message.data);
+      if (!room || !live_.contains(room->task)) return;
+      if (input_ == nullptr) input_ = std::make_unique<StdinSender>(scheduler_, room->task);
+      input_->on_room(message, *room);
+    });
+  }
   for (const int signal : {SIGINT, SIGTERM}) {
     scheduler_.on_signal(signal, [this, signal] { interrupt(signal); });
   }
@@ -185,6 +205,9 @@ void Run::on_offer(const Offer& offer) {
       task.shape = options_.ask.shape;
       task.command = options_.command;
       task.environment = options_.environment;
+      if (sends_input_) {
+        task.environment[std::string(proto::kStdinVariable)] = proto::kStdinStreamed;
+      }
       task.kill_grace = options_.kill_grace;
       task.kill_signal = options_.kill_signal;
       task.max_run_time = options_.max_run_time;
@@ -222,7 +245,7 @@ void Run::on_update(const proto::TaskStatus& status) {
     return;
   }
   tell_ended(status);
-  if (exit_code_of(status) != 0) failed_[number_of(status.task)] = status;
+  if (exit_code_of(status, options_.is_strict) != 0) failed_[number_of(status.task)] = status;
   // A command that ends by itself explains its end by its output or exit code.
   const bool says_why = status.state == proto::TaskState::kFinished ||
                         status.reason == proto::TaskReason::kCommandExited;
@@ -268,7 +291,7 @@ int Run::exit_code() {
   if (failed_.empty()) return is_incomplete_ ? kExitRefused : 0;
   const proto::TaskStatus& first = failed_.begin()->second;
   if (interrupted_by_ != 0) return first.exit_code.value_or(128 + interrupted_by_);
-  const int code = exit_code_of(first);
+  const int code = exit_code_of(first, options_.is_strict);
   if (options_.ask.count > 1 && !options_.json) {
     print_error_text(Error::internal(text(failed_.size(), " of ", options_.ask.count,
                                           " tasks failed; exit code ", code, " is that of task ",
@@ -318,10 +341,26 @@ void Run::report_missing(const TaskId& task, OutputStreams::Stream stream, uint6
                                  {"bytes", static_cast<int64_t>(bytes)}}));
     return;
   }
+  end_line(task, stream);
   print_warning_text(text(bytes, " bytes of ", of_stdout ? "stdout" : "stderr", " of task ",
                           task.str(),
                           " are missing here: they were read too slowly, and its agent keeps a "
                           "limited part of an output (--output_max of the agent)"));
+}
+
+// The output goes on with a whole line.
+void Run::end_line(const TaskId& task, OutputStreams::Stream stream) {
+  const bool of_stdout = stream == OutputStreams::Stream::kStdout;
+  if (options_.ask.count == 1) {
+    if (std::exchange(is_in_line_[of_stdout ? 0 : 1], false)) {
+      print_output_of_task("\n", of_stdout ? stdout : stderr);
+    }
+    return;
+  }
+  const auto line = partial_.extract(std::pair(task, stream));
+  if (line && !line.mapped().empty()) {
+    print_line_of_task(task.str(), line.mapped(), of_stdout ? stdout : stderr);
+  }
 }
 
 void Run::finish(const Error& error) { scheduler_.stop(print_error(error, options_.json)); }
@@ -355,6 +394,7 @@ void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_vi
   }
   if (options_.ask.count == 1) {
     print_output_of_task(bytes, file);
+    if (!bytes.empty()) is_in_line_[to_stdout ? 0 : 1] = bytes.back() != '\n';
     return;
   }
   std::string& partial = partial_[{task, stream}];
@@ -507,6 +547,8 @@ int run_run(const Words& words) {
   arguments.group("Resources");
   arguments.option("--cpus", &cpus, "CPUs of each task, 0 or more, as in 0.5 (default 1)");
   arguments.option("--mem", &mem, "memory of each task, in MiB or as in 4GiB (default 128)");
+  arguments.flag("--strict-memory", &options.is_strict,
+                 "fail if any process of the task was killed for lack of memory");
   arguments.option("--disk", &disk, "disk of each task, in MiB or as in 4GiB (default none)");
   arguments.option("--gpus", &gpus,
                    "GPUs of each task: a fraction of one, or a whole number (default none)");
@@ -517,6 +559,8 @@ int run_run(const Words& words) {
                    "environment of the command: ALL of this shell's (default), NONE, or names");
   arguments.flag("--sandbox-home", &exported.has_sandbox_home,
                  "HOME is the sandbox (default: the home directory of the user)");
+  arguments.flag("-n,--no-input", &options.no_input,
+                 "do not read standard input: that of the command is empty");
   arguments.flag("--login", &is_login, "run the command in a login shell (profile files, modules)");
   arguments.option(
       "--fetch", &files,
@@ -566,21 +610,21 @@ int run_run(const Words& words) {
       "The command runs in a new sandbox directory, which holds only its output and the files of "
       "--fetch, as the user that runs proffer, with that user's rights to other files of the "
       "agent's machine. Its environment, umask and soft limits are those of this shell, with "
-      "$PROFFER_… and --env, unless --export says otherwise; its standard input is empty. Any role "
-      "and band may be named, without a setting before; operators may restrict the users of a "
-      "role.");
+      "$PROFFER_… and --env, unless --export says otherwise. A single task reads the standard input of run, as with "
+      "ssh; with --count it is empty. Any role and band may be named, without a setting before; "
+      "operators may restrict the users of a role.");
   arguments.note(
       "If no agent has room for a task, it waits; proffer explain framework NAME says why. A task "
       "that exceeds its memory or disk fails if its agent enforces limits (proffer agents).");
   arguments.note(
       "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
-      "closed terminal ends the tasks as --grace says, and then run; a second Ctrl-C does not wait "
-      "for the master.");
+      "closed terminal ends the tasks as --grace says; run shows their last output and returns "
+      "their exit code. A second Ctrl-C does not wait for them.");
   arguments.exit_codes(
-      "that of the command (of several tasks the first that is not 0); 128 + N if signal N ended "
-      "the command, or run itself (130 after Ctrl-C); 1 a task did not run to its end, with an "
-      "error message; 2 wrong usage; 3 no master for 10s. The events of --json have each task's "
-      "code");
+      "that of the command (of several tasks that of the first one, in order, that failed); 128 + N "
+      "if signal N ended the command, or run itself (130 after Ctrl-C); 1 a task did not run to its "
+      "end, or output is missing, with a message; 2 wrong usage; 3 no master for 10s. The events of "
+      "--json have each task's code");
   arguments.examples({"proffer run --cpus 2 --mem 4GiB -- make test",
                       "proffer run --count 8 --fetch https://host/tool.tgz,extract -- tool/run"});
   if (const auto status = arguments.parse(words)) return *status;

@@ -95,7 +95,7 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
     if (!parsed) return queue_text(exchange->connection, 400, parsed.error().message());
     offset = *parsed;
   }
-  const std::string hole_mark = exchange->request.param("hole").value_or("");
+  const std::string hole_mark(exchange->request.param("hole").value_or(""));
   if (hole_mark.size() > kHoleMarkBytesMax) {
     return queue_text(exchange->connection, 400,
                       text("hole has ", hole_mark.size(), " bytes; at most ", kHoleMarkBytesMax,

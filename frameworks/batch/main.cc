@@ -53,9 +53,9 @@ constexpr std::string_view kElements =
     "at most --max-failed failures, and ends at once with more. Without --max-failed, all elements "
     "run, and the job fails if one of them fails. An attempt that is lost with its agent, or "
     "preempted, is no failure and runs again. --files and --fetch put files into "
-    "$PROFFER_SANDBOX, not into --directory. The environment of a task is PATH, HOME (the "
-    "sandbox), USER, LANG, $PROFFER_… and --env, not that of this shell; standard input is "
-    "empty.";
+    "$PROFFER_SANDBOX, not into --directory. The environment, umask and soft limits of a command "
+    "are those of this shell, with $PROFFER_… and --env, unless --export says otherwise; its "
+    "standard input is empty.";
 
 std::string footer_of(std::initializer_list<std::string_view> paragraphs,
                       std::string_view examples) {

@@ -44,11 +44,12 @@ class Sacrifice {
 
 }  // namespace
 
-Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around) {
+Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around, int in) {
   return start_shell({.command = run.spec.command,
                       .environment = task_environment(run.framework, run.spec, run.assignment,
                                                       around, run.secrets),
-                      .directory = around.sandbox});
+                      .directory = around.sandbox,
+                      .in = in});
 }
 
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
@@ -95,7 +96,11 @@ Result<pid_t> start_shell(ShellCommand shell) {
   posix_spawnattr_setsigdefault(&attributes, &signals);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (shell.in < 0) {
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  } else {
+    posix_spawn_file_actions_adddup2(&files, shell.in, STDIN_FILENO);
+  }
   if (shell.is_silent) {
     for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
       posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);

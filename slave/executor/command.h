@@ -18,13 +18,14 @@ struct ShellCommand {
   std::vector<std::string> environment = {};
   std::string directory = {};
   bool is_silent = false;  // discard its output; otherwise the output goes to this process's own
+  int in = -1;             // its standard input; negative: empty
 };
-// Starts it with empty standard input. Errors: kInvalidArgument (an environment or command with a
+// Starts it. Errors: kInvalidArgument (an environment or command with a
 // NUL), kUnavailable (the system refused).
 Result<pid_t> start_shell(ShellCommand shell);
 
 // Starts the task's command with its environment in its sandbox. Errors: as start_shell().
-Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around);
+Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around, int in = -1);
 // The same for another command line of the task's group.
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
                             const std::string& command);

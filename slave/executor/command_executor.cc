@@ -32,6 +32,7 @@
 #include "slave/executor/listeners.h"
 #include "slave/executor/readiness.h"
 #include "slave/executor/secret_files.h"
+#include "slave/executor/stdin_pipe.h"
 #include "slave/executor/stem.h"
 
 namespace proffer::executor {
@@ -117,6 +118,7 @@ struct CommandExecutor::Impl {
     std::optional<Time> killed_at = {};  // when the first process that it left behind was killed
     std::string left_note = {};          // about a process whose output may be cut
     std::unique_ptr<Group> group = {};
+    std::unique_ptr<StdinPipe> input = {};  // if its scheduler sends it
 
     bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
     // Only processes that it left behind may remain.
@@ -170,12 +172,13 @@ struct CommandExecutor::Impl {
   void on(const sdk::ResetAgent&) { agent->reset("asked by the driver"); }
   void on(const sdk::StartTask& start) { start_task(start.run); }
   void on(const sdk::EndTask& end);
-  void on(const sdk::HearMessage&) {}  // commands get no messages
+  void on(const sdk::HearMessage& heard);
   void on(const sdk::EndAll&);
   void on(const sdk::Finished&) { loop.stop(); }
 
   void start_task(const proto::RunTask& run);
   Result<void> enter_sandbox(const proto::RunTask& run);
+  Result<void> make_input(const proto::RunTask& run, Running& command);
   void refuse_task(const proto::RunTask& run, const Error& error);
   void go_on(const TaskId& id);
   Result<pid_t> begin_next(Running& command);
@@ -209,6 +212,7 @@ struct CommandExecutor::Impl {
 void CommandExecutor::Impl::start() {
   // Orphans of a command become children of this process, so that they can be found and killed.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  signal(SIGPIPE, SIG_IGN);  // A command may close its standard input.
   loop.on_signal(SIGCHLD, [this] { reap(); });
   for (const int signal : {SIGTERM, SIGINT}) {
     loop.on_signal(signal, [this, signal] { on_signal(signal); });
@@ -288,11 +292,35 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
     running[run.spec.id] = std::move(command);
     return go_on(run.spec.id);
   }
-  const Result<pid_t> pid = start_command(run, options.around);
+  if (Result<void> made = make_input(run, command); !made) return refuse_task(run, made.error());
+  const Result<pid_t> pid = start_command(
+      run, options.around, command.input == nullptr ? -1 : command.input->end_of_command());
   if (!pid) return refuse_task(run, pid.error());
+  if (command.input != nullptr) command.input->end_is_given();
   command.pid = *pid;
   running[run.spec.id] = std::move(command);
   look_after(run);
+}
+
+// The scheduler sends the standard input of a task that asks for it.
+Result<void> CommandExecutor::Impl::make_input(const proto::RunTask& run, Running& command) {
+  const auto asked = run.spec.environment.find(std::string(proto::kStdinVariable));
+  if (asked == run.spec.environment.end() || asked->second != proto::kStdinStreamed) return {};
+  Result<std::unique_ptr<StdinPipe>> input =
+      StdinPipe::make(loop, run.spec.id, [this](const proto::StdinRoom& room) {
+        step(sdk::TellMessage{proto::encode(room)});
+      });
+  if (!input) return std::move(input).error();
+  command.input = *std::move(input);
+  return {};
+}
+
+// Parts of standard inputs; other messages are not for commands.
+void CommandExecutor::Impl::on(const sdk::HearMessage& heard) {
+  const Result<proto::StdinPart> part = proto::decode_stdin_part(heard.data);
+  if (!part) return;
+  const auto at = running.find(part->task);
+  if (at != running.end() && at->second.input != nullptr) at->second.input->take(*part);
 }
 
 // Called from the start of the command on.

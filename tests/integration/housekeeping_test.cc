@@ -1,6 +1,7 @@
 // The files that a real agent keeps on its disk.
 
 #include <filesystem>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,6 +62,28 @@ TEST_F(HousekeepingOfAnAgent, AnOutputIsBoundedAndFollowedToItsEnd) {
   EXPECT_LT(logs.out.size(), 2'000'000u);
   task->kill(SIGINT);
   task->wait();
+}
+
+TEST_F(HousekeepingOfAnAgent, AReaderThatIsTooSlowLearnsItFromRun) {
+  begin({"--output_max=1"});
+  const TemporaryDirectory home;
+  const std::string done = home / "done";
+  const std::string out = home / "out";
+  const Exit read = run({"bash", "-c",
+                         text("set -o pipefail; ", program("proffer"), " run --cpus 2 --master ",
+                              cluster_.master(), " -- 'seq 3000000; echo >", done,
+                              "' | (until [ -e ", done, " ]; do sleep 0.05; done; cat >", out,
+                              ")")});
+  EXPECT_EQ(read.code, 1) << read.err;
+  EXPECT_THAT(read.err, HasSubstr(" bytes of stdout of task run-1 are missing here"));
+  // Nothing but whole lines of the command is in its output, except where it is cut.
+  int64_t strange = 0;
+  std::istringstream lines(read_file(out));
+  for (std::string line; std::getline(lines, line);) {
+    strange += line.empty() || line.find_first_not_of("0123456789") != std::string::npos;
+  }
+  EXPECT_EQ(strange, 0);
+  EXPECT_THAT(read_file(out), testing::EndsWith("\n3000000\n"));
 }
 
 TEST_F(HousekeepingOfAnAgent, SandboxesOfWhatEndedAreRemoved) {

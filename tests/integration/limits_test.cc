@@ -27,7 +27,8 @@ class Limits : public testing::Test {
       GTEST_SKIP() << "not run: needs root and cgroups v1";
     }
     // Too small for any task: the test's tasks run on its own agent.
-    cluster_ = std::make_unique<Cluster>(Cluster::Options{.resources = "cpus:0.1;mem:16"});
+    cluster_ =
+        std::make_unique<Cluster>(Cluster::Options{.resources = "cpus:0.1;mem:16", .batch = true});
     start_agent();
   }
 
@@ -138,6 +139,27 @@ class ForkBomb {
   std::unique_ptr<Process> task_;
   std::string executor_;  // its pid
 };
+
+// A wrapper that goes on hides it: its exit code is 0, or its own.
+TEST_F(Limits, MemoryThatAChildLackedIsToldWithTheTasksEnd) {
+  const std::string wrapper = "perl -e '$x = \"x\" x 200_000_000; sleep 9'; echo went on";
+  const Exit done = cluster_->proffer({"run", "--mem", "64", "--", wrapper});
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(done.out, "went on\n");
+  EXPECT_THAT(done.err, HasSubstr("done, but 1 process was killed because the task was out of "
+                                  "memory"));
+  const Exit strict = cluster_->proffer({"run", "--strict-memory", "--mem", "64", "--", wrapper});
+  EXPECT_EQ(strict.code, 1);
+
+  const TemporaryDirectory home;
+  const Exit array = cluster_->proffer({"batch", "array", "1-3", "--resources", "cpus:1;mem:64",
+                                        "--output", home / "out", "--name", "hogs", "--", "sh", "-c",
+                                        "test $PROFFER_ARRAY_INDEX != 2 || exec " +
+                                            wrapper.substr(0, wrapper.find(';'))});
+  EXPECT_EQ(array.code, 1);
+  EXPECT_THAT(array.err, HasSubstr("element 2 exited with 137: out of memory: a process of the "
+                                   "command was killed; its task may use 64 MiB"));
+}
 
 TEST_F(Limits, AForkBombIsHeldAndEndsWithItsTask) {
   const auto victim = start_victim();

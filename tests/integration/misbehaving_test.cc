@@ -223,15 +223,15 @@ TEST_F(Misbehaving, ManySmallFilesHoldNobodyUp) {
 
 TEST_F(Misbehaving, TenGibibytesOfOutputFillNoDisk) {
   if (!test::is_long()) GTEST_SKIP() << "not run: it takes a minute";
-  // Adds up received bytes and bytes reported as not kept, for a reader slower than the task.
+  // Adds up received bytes and bytes reported as missing, for a reader slower than the task.
   const std::string adds_up =
       "perl -e '$/ = \\65536;"
       " while (<STDIN>) { $sum += tr/\\0//; tr/\\0//d; $told .= $_ }"
-      " $sum += $1 while $told =~ /\\[(\\d+) bytes of this output are not kept\\]/g;"
+      " $sum += $1 while $told =~ /(\\d+) bytes of stdout of task/g;"
       " print \"$sum\\n\"'";
   Process task({"/bin/sh", "-c",
                 program("proffer") + " run --name printer --cpus 1 --mem 64 --master " +
-                    cluster_.master() + " -- 'exec head -c 10G /dev/zero' | " + adds_up});
+                    cluster_.master() + " -- 'exec head -c 10G /dev/zero' 2>&1 | " + adds_up});
   int64_t most = 0;
   EXPECT_TRUE(eventually(
       [&] {

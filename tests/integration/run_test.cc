@@ -107,7 +107,49 @@ TEST_F(RunCommand, WritesOneJsonObjectPerLineForMachines) {
   EXPECT_EQ(json.code, 0) << json.err;
   EXPECT_NE(json.out.find("\"event\":\"running\""), std::string::npos) << json.out;
   EXPECT_NE(json.out.find("\"text\":\"hi\\n\""), std::string::npos) << json.out;
-  EXPECT_NE(json.out.find("\"event\":\"ended\""), std::string::npos) << json.out;
+  // The last event is the end.
+  const size_t last = json.out.rfind('\n', json.out.size() - 2);
+  EXPECT_NE(json.out.find("\"event\":\"ended\"", last), std::string::npos) << json.out;
+  // Bytes that are no text keep their values.
+  const Exit bytes = cluster_->proffer({"run", "--json", "--", "printf 'ok\\n\\377\\303'"});
+  EXPECT_NE(bytes.out.find("\"hex\":\"6f6b0aff\""), std::string::npos) << bytes.out;
+  EXPECT_NE(bytes.out.find("\"hex\":\"c3\""), std::string::npos) << bytes.out;
+  const Exit split = cluster_->proffer(
+      {"run", "--json", "--", "printf 'a\\303'; sleep 0.2; printf '\\244b'"});
+  EXPECT_NE(split.out.find("\"text\":\"a\""), std::string::npos) << split.out;
+  EXPECT_NE(split.out.find("\"text\":\"\u00e4b\""), std::string::npos) << split.out;
+}
+
+TEST_F(RunCommand, OfManyTasksTheFirstFailureInOrderIsTheExitCode) {
+  const Exit ended = cluster_->proffer(
+      {"run", "--count", "4", "--cpus", "0.1", "--mem", "16", "--name", "some", "--",
+       "case $PROFFER_TASK_ID in some-2) sleep 0.3; exit 5;; some-3) exit 6;; esac"});
+  EXPECT_EQ(ended.code, 5) << ended.err;
+  EXPECT_NE(ended.err.find("2 of 4 tasks failed; exit code 5 is that of task some-2"),
+            std::string::npos)
+      << ended.err;
+  EXPECT_EQ(cluster_->proffer({"run", "--", "-x", "1"}).code, 127);
+}
+
+TEST_F(RunCommand, InterruptShowsTheLastWordsAndReturnsTheTasksCode) {
+  const auto heeding = cluster_->start(
+      {"run", "--name", "saving", "--",
+       "trap 'sleep 0.2; echo saved; exit 3' TERM; echo up; while :; do sleep 0.05; done"});
+  ASSERT_TRUE(heeding->line_with("up").has_value());
+  heeding->kill(SIGINT);
+  EXPECT_TRUE(heeding->line_with("saved").has_value());
+  EXPECT_EQ(heeding->wait().code, 3);
+  // The second Ctrl-C does not wait.
+  const auto deaf = cluster_->start({"run", "--name", "deaf", "--grace", "1h", "--",
+                                     "trap '' TERM; echo up; while :; do sleep 0.05; done"});
+  ASSERT_TRUE(deaf->line_with("up").has_value());
+  deaf->kill(SIGINT);
+  ASSERT_TRUE(eventually([&] {
+    return cluster_->proffer({"tasks"}).out.find("deaf-1") == std::string::npos ||
+           (deaf->kill(SIGINT), false);
+  }));
+  EXPECT_EQ(deaf->wait().code, 130);
+  cluster_->proffer({"kill", "deaf", "--grace", "0s"});
 }
 
 TEST_F(RunCommand, InterruptEndsItsTaskEverywhere) {

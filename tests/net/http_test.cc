@@ -500,6 +500,7 @@ TEST_F(Http, FollowsAGrowingFileToItsEnd) {
 // As an agent leaves the output file of a task that wrote too much.
 TEST_F(Http, WhatIsNotKeptOfAnOutputIsPassedOver) {
   constexpr off_t kBytes = off_t{1} << 20;
+  // The rest of a line is not kept either.
   const std::string kept(kBytes / 2, 'k');
   dir_.write("box/stdout", std::string(kBytes / 2, 'l') + kept);
   const Fd file(open((dir_.path() / "box/stdout").c_str(), O_WRONLY | O_CLOEXEC));
@@ -514,6 +515,11 @@ TEST_F(Http, WhatIsNotKeptOfAnOutputIsPassedOver) {
   EXPECT_GE(without_chunks(get("/files/task/stdout")), kBytes / 2);
   EXPECT_NE(get("/files/task/stdout?follow=1").find(note), std::string::npos);
   EXPECT_EQ(get(text("/files/task/stdout?follow=1&offset=", kBytes / 2)).find(note),
+            std::string::npos);
+  const std::string marked = get("/files/task/stdout?follow=1&hole=here-");
+  EXPECT_NE(marked.find(text("here-", kBytes / 2, "\n")), std::string::npos);
+  EXPECT_EQ(marked.find("not kept"), std::string::npos);
+  EXPECT_NE(get("/files/task/stdout?follow=1&hole=" + std::string(65, 'x')).find(" 400 "),
             std::string::npos);
   EXPECT_EQ(body_of(get("/files/task/stdout", "Range: bytes=0-1\r\n")), std::string(2, '\0'));
 

@@ -86,9 +86,17 @@ Result<proto::Environment> read_exported(const WorkCommon& common) {
   const Result<bool> has_any = is_there(exported_path(directory));
   if (!has_any) return has_any.error();
   if (!*has_any) return proto::Environment();
-  Result<std::string> bytes = read_file(exported_path(directory), kExportedFileBytesMax);
-  if (!bytes) return std::move(bytes).error();
-  return decode_exported(*bytes);
+  const Result<Fd> file = open_to_read(exported_path(directory));
+  if (!file) return file.error();
+  std::string bytes(kExportedFileBytesMax, '\0');
+  size_t size = 0;
+  while (size < bytes.size()) {
+    const Result<size_t> got = read_some(file->get(), bytes.data() + size, bytes.size() - size);
+    if (!got) return got.error();
+    if (*got == 0) break;
+    size += *got;
+  }
+  return decode_exported(std::string_view(bytes).substr(0, size));
 }
 
 Result<Fd> open_directory(const std::string& path) {

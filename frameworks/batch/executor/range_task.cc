@@ -7,6 +7,8 @@
 #include "common/text.h"
 #include "frameworks/batch/executor/element.h"
 #include "frameworks/batch/executor/lane.h"
+#include "frameworks/batch/executor/memory_kills.h"
+#include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/task.h"
 #include "frameworks/batch/planning/lanes.h"
 #include "net/process_settings.h"
@@ -45,6 +47,14 @@ std::vector<std::string> words_of(const std::map<std::string, std::string>& envi
   words.reserve(environment.size());
   for (const auto& [name, value] : environment) words.push_back(text(name, "=", value));
   return words;
+}
+
+// A line for the standard error of an element; its exit code alone does not say it.
+std::string words_of_kills(int64_t count, const std::map<std::string, std::string>& environment) {
+  const auto limit = environment.find("PROFFER_MEM_MIB");
+  return text("out of memory: ", count == 1 ? std::string("a process") : text(count, " processes"),
+              " of the command ", count == 1 ? "was" : "were", " killed; its task may use ",
+              limit == environment.end() ? "?" : limit->second, " MiB (--resources)\n");
 }
 
 bool accepts(const RangeWork& work, int32_t code) {
@@ -94,6 +104,7 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
                      .out = lane->out(),
                      .err = lane->err()};
   Element element(*setting.group, setting.grace);
+  MemoryKills kills;
   const Clock::time_point began = Clock::now();
   const auto note_failure = [&](uint32_t place, const ElementEnd& end) {
     result.failures.push_back(
@@ -130,6 +141,9 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
     }
     const Clock::time_point element_began = Clock::now();
     const Result<int> code = element.run(start, work.timeout);
+    if (const int64_t killed_for_memory = kills.take_new(); killed_for_memory > 0) {
+      (void)write_all(start.err, words_of_kills(killed_for_memory, environment));
+    }
     if (!code) {
       result.trouble = code.error().message();
       break;

@@ -1,0 +1,78 @@
+#include "proto/stdin_stream.h"
+
+#include <limits>
+#include <vector>
+
+#include "common/text.h"
+
+namespace proffer::proto {
+namespace {
+
+// "stdin_part TASK OFFSET 1" and a newline; the bytes follow.
+constexpr std::string_view kPart = "stdin_part";
+constexpr std::string_view kRoom = "stdin_room";
+
+struct Line {
+  TaskId task = {};
+  uint64_t offset = 0;
+  bool flag = false;
+  std::string_view rest = {};
+};
+
+std::string encode_line(std::string_view kind, const TaskId& task, uint64_t offset, bool flag) {
+  return text(kind, " ", task.str(), " ", offset, " ", flag ? 1 : 0, "\n");
+}
+
+Result<Line> decode_line(std::string_view kind, std::string_view bytes) {
+  const auto wrong = [&] {
+    return Error::invalid_argument(text("the message is not a ", kind, " of a standard input"));
+  };
+  const size_t end = bytes.find('\n');
+  if (end == std::string_view::npos) return wrong();
+  const std::vector<std::string_view> words = split(bytes.substr(0, end), ' ');
+  if (words.size() != 4 || words[0] != kind || !is_valid_name(words[1]) ||
+      (words[3] != "0" && words[3] != "1")) {
+    return wrong();
+  }
+  const Result<int64_t> offset =
+      parse_whole("the offset", words[2], 0, std::numeric_limits<int64_t>::max());
+  if (!offset) return wrong();
+  return Line{.task = TaskId(std::string(words[1])),
+              .offset = static_cast<uint64_t>(*offset),
+              .flag = words[3] == "1",
+              .rest = bytes.substr(end + 1)};
+}
+
+}  // namespace
+
+std::string encode(const StdinPart& part) {
+  return encode_line(kPart, part.task, part.offset, part.is_last) + part.bytes;
+}
+
+std::string encode(const StdinRoom& room) {
+  return encode_line(kRoom, room.task, room.taken, room.is_closed);
+}
+
+Result<StdinPart> decode_stdin_part(std::string_view bytes) {
+  const Result<Line> line = decode_line(kPart, bytes);
+  if (!line) return line.error();
+  if (line->rest.size() > kStdinPartBytesMax) {
+    return Error::invalid_argument(text("a part of a standard input has ", line->rest.size(),
+                                        " bytes; at most ", kStdinPartBytesMax, " are allowed"));
+  }
+  return StdinPart{.task = line->task,
+                   .offset = line->offset,
+                   .bytes = std::string(line->rest),
+                   .is_last = line->flag};
+}
+
+Result<StdinRoom> decode_stdin_room(std::string_view bytes) {
+  const Result<Line> line = decode_line(kRoom, bytes);
+  if (!line) return line.error();
+  if (!line->rest.empty()) {
+    return Error::invalid_argument("the message has bytes after its line");
+  }
+  return StdinRoom{.task = line->task, .taken = line->offset, .is_closed = line->flag};
+}
+
+}  // namespace proffer::proto
