@@ -30,7 +30,7 @@ class Mistakes : public testing::Test {
   Exit type(const Cluster& cluster, const Words& typed) const {
     Words words = {program("proffer")};
     words.insert(words.end(), typed.begin(), typed.end());
-    return run(words, {{"PROFFER_MASTER", cluster.master()}}, home_.str());
+    return run(words, {{"PROFFER_MASTER", cluster.master()}}, home_.path());
   }
   void check(const Cluster& cluster, const std::vector<Mistake>& mistakes) const {
     for (const Mistake& mistake : mistakes) {
@@ -349,7 +349,7 @@ TEST_F(Mistakes, OfProgramsOfTheSdkAreAnswered) {
   const auto answer = [&](const std::string& name, const Words& flags) {
     Words words = {program("examples/" + name)};
     words.insert(words.end(), flags.begin(), flags.end());
-    return run(words, {}, home_.str());
+    return run(words, {}, home_.path());
   };
   const struct {
     std::string name;
