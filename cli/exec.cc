@@ -355,6 +355,7 @@ int run_exec(const Words& words) {
         json);
   }
   command.erase(command.begin());
+  if (command.size() > 1 && command.front() == "--") command.erase(command.begin());
   const Result<std::string> agent_socket = agent_socket_of(*task, *master, agent_dir);
   if (!agent_socket) return print_error(agent_socket.error(), json);
   Exec exec;

@@ -129,6 +129,7 @@ class Run {
   const size_t tasks_per_accept_;
   const bool sends_input_;
   std::unique_ptr<StdinSender> input_;
+  FrameworkId framework_ = {};
   sdk::Scheduler scheduler_;
   OutputStreams streams_;
   int64_t launched_ = 0;
@@ -156,7 +157,10 @@ class Run {
 
 int Run::go() {
   wanted_ = options_.ask.count;
-  scheduler_.on_subscribed([this](const proto::Subscribed&) { connected_ = true; });
+  scheduler_.on_subscribed([this](const proto::Subscribed&) {
+    connected_ = true;
+    framework_ = scheduler_.framework();
+  });
   scheduler_.on_offer([this](const Offer& offer) { on_offer(offer); });
   scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
   scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
@@ -281,6 +285,10 @@ void Run::end_if_all_ended() {
 void Run::interrupt(int signal) {
   if (interrupted_by_ != 0 || live_.empty()) return scheduler_.stop(128 + signal);
   interrupted_by_ = signal;
+  if (!options_.json) {
+    print_note_text(text("ending ", live_.size(), live_.size() == 1 ? " task" : " tasks",
+                         "; again: without waiting for the end"));
+  }
   wanted_ = 0;
   declare();
   for (const TaskId& task : live_) scheduler_.kill(task);
@@ -302,7 +310,9 @@ int Run::exit_code() {
 
 int64_t Run::number_of(const TaskId& task) {
   const std::string& name = task.str();
-  return parse_whole("the number", name.substr(name.rfind('-') + 1), 0, kAmountMax).value_or(0);
+  const Result<int64_t> number =
+      parse_whole("the number", name.substr(name.rfind('-') + 1), 0, kAmountMax);
+  return number ? *number : 0;
 }
 
 void Run::tell_ended(const proto::TaskStatus& status) {
@@ -369,7 +379,7 @@ void Run::tell(std::string_view event, const proto::TaskStatus& status) {
   if (!options_.json) return;
   std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
       {"event", std::string(event)},
-      {"framework", scheduler_.framework().str()},
+      {"framework", framework_.str()},
       {"task", status.task.str()},
       {"agent", status.agent.str()},
       {"state", std::string(to_text(status.state))},

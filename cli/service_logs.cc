@@ -114,7 +114,12 @@ int follow_all(const Masters& master, const FrameworkId& framework, const std::s
       },
       [](const FrameworkId&, const TaskId& task, const std::string& why) {
         print_note_text(text("cannot read the output of ", task.str(), ": ", printable(why)));
-      });
+      },
+      [](const TaskId& task, OutputStreams::Stream, uint64_t bytes) {
+        print_note_text(text(bytes, " bytes of the output of ", task.str(),
+                             " are missing here: its agent keeps a limited part"));
+      },
+      [](const TaskId&) {});
   std::set<TaskId> followed;
   while (true) {
     const Result<std::vector<proto::TaskRow>> rows = instances_of(master, framework, app, false);

@@ -15,7 +15,6 @@
 namespace proffer {
 namespace {
 
-constexpr std::string_view kUmask = "PROFFER_UMASK";
 constexpr std::string_view kLimit = "PROFFER_RLIMIT_";
 constexpr std::string_view kUnlimited = "unlimited";
 // This process needs some descriptors itself.
@@ -71,7 +70,7 @@ void for_each_setting(const std::vector<std::string>& environment,
     if (equals == std::string_view::npos) continue;
     const std::string_view name = pair.substr(0, equals);
     const std::string_view value = pair.substr(equals + 1);
-    if (name == kUmask) {
+    if (name == kUmaskVariable) {
       if (const std::optional<mode_t> mask = mask_of(value)) set_mask(*mask);
     } else if (name.starts_with(kLimit)) {
       const auto* limit =
@@ -95,7 +94,7 @@ std::map<std::string, std::string> process_settings() {
   std::map<std::string, std::string> settings;
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  settings[std::string(kUmask)] = mask_text(mask);
+  settings[std::string(kUmaskVariable)] = mask_text(mask);
   for (const Limit& limit : kLimits) {
     rlimit now = {};
     if (::getrlimit(limit.resource, &now) != 0) continue;

@@ -16,6 +16,8 @@
 
 namespace proffer {
 
+inline constexpr std::string_view kUmaskVariable = "PROFFER_UMASK";
+
 // Those of this process.
 std::map<std::string, std::string> process_settings();
 

@@ -212,7 +212,6 @@ struct CommandExecutor::Impl {
 void CommandExecutor::Impl::start() {
   // Orphans of a command become children of this process, so that they can be found and killed.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  signal(SIGPIPE, SIG_IGN);  // A command may close its standard input.
   loop.on_signal(SIGCHLD, [this] { reap(); });
   for (const int signal : {SIGTERM, SIGINT}) {
     loop.on_signal(signal, [this, signal] { on_signal(signal); });

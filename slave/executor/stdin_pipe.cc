@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -12,6 +13,25 @@ namespace proffer::executor {
 namespace {
 
 constexpr Duration kHelloEvery = milliseconds(500);
+
+// Writes without SIGPIPE if the command reads no more: the signal would end this process. Its
+// disposition stays, since a task may send the signal to its executor, which is reported.
+ssize_t write_without_signal(int fd, const std::string& bytes) {
+  sigset_t pipe = {};
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  sigset_t before = {};
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+  const int error = errno;
+  if (wrote < 0 && error == EPIPE) {
+    const timespec at_once = {};
+    sigtimedwait(&pipe, nullptr, &at_once);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return wrote;
+}
 
 }  // namespace
 
@@ -50,7 +70,7 @@ void StdinPipe::take(const proto::StdinPart& part) {
 void StdinPipe::write() {
   if (ours_.get() < 0) return;
   while (!waiting_.empty()) {
-    const ssize_t wrote = ::write(ours_.get(), waiting_.data(), waiting_.size());
+    const ssize_t wrote = write_without_signal(ours_.get(), waiting_);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0 && errno == EAGAIN) break;
     if (wrote < 0) return close();  // The command reads no more.

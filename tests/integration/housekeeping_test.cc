@@ -67,13 +67,21 @@ TEST_F(HousekeepingOfAnAgent, AnOutputIsBoundedAndFollowedToItsEnd) {
 TEST_F(HousekeepingOfAnAgent, AReaderThatIsTooSlowLearnsItFromRun) {
   begin({"--output_max=1"});
   const TemporaryDirectory home;
-  const std::string done = home / "done";
+  const std::string go = home / "go";
   const std::string out = home / "out";
-  const Exit read = run({"bash", "-c",
-                         text("set -o pipefail; ", program("proffer"), " run --cpus 2 --master ",
-                              cluster_.master(), " -- 'seq 3000000; echo >", done,
-                              "' | (until [ -e ", done, " ]; do sleep 0.05; done; cat >", out,
-                              ")")});
+  Process reader({"bash", "-c",
+                  text("set -o pipefail; ", program("proffer"), " run --cpus 2 --master ",
+                       cluster_.master(), " -- 'seq 3000000; until [ -e ", go,
+                       " ]; do sleep 0.05; done' | (until [ -e ", go,
+                       " ]; do sleep 0.05; done; cat >", out, ")")});
+  // Until the agent has dropped what the reader has not read.
+  ASSERT_TRUE(eventually([&] {
+    struct stat status {};
+    return outputs().size() == 1 && stat(outputs().front().c_str(), &status) == 0 &&
+           status.st_size > 20'000'000 && status.st_blocks * 512 <= 1'100'000;
+  }));
+  write_file(go, "");
+  const Exit read = reader.wait();
   EXPECT_EQ(read.code, 1) << read.err;
   EXPECT_THAT(read.err, HasSubstr(" bytes of stdout of task run-1 are missing here"));
   // Nothing but whole lines of the command is in its output, except where it is cut.

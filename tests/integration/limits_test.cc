@@ -142,7 +142,8 @@ class ForkBomb {
 
 // A wrapper that goes on hides it: its exit code is 0, or its own.
 TEST_F(Limits, MemoryThatAChildLackedIsToldWithTheTasksEnd) {
-  const std::string wrapper = "perl -e '$x = \"x\" x 200_000_000; sleep 9'; echo went on";
+  const std::string hog = "perl -e '$x = \"x\" x 200_000_000; sleep 9'";
+  const std::string wrapper = hog + "; echo went on";
   const Exit done = cluster_->proffer({"run", "--mem", "64", "--", wrapper});
   EXPECT_EQ(done.code, 0);
   EXPECT_EQ(done.out, "went on\n");
@@ -154,8 +155,7 @@ TEST_F(Limits, MemoryThatAChildLackedIsToldWithTheTasksEnd) {
   const TemporaryDirectory home;
   const Exit array = cluster_->proffer({"batch", "array", "1-3", "--resources", "cpus:1;mem:64",
                                         "--output", home / "out", "--name", "hogs", "--", "sh", "-c",
-                                        "test $PROFFER_ARRAY_INDEX != 2 || exec " +
-                                            wrapper.substr(0, wrapper.find(';'))});
+                                        "test $PROFFER_ARRAY_INDEX != 2 || exec " + hog});
   EXPECT_EQ(array.code, 1);
   EXPECT_THAT(array.err, HasSubstr("element 2 exited with 137: out of memory: a process of the "
                                    "command was killed; its task may use 64 MiB"));

@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/task.h"
+#include "net/process_settings.h"
 
 namespace proffer::batch {
 namespace {
@@ -108,6 +109,18 @@ Result<void> make_scratch_directory(const TaskSetting& setting) {
   return system_error(text("making ", quoted(path)), errno);
 }
 
+// The files of an array's results have the file mode mask of the shell that submitted it. Without
+// its plan they have the usual one.
+void take_mask(const WorkCommon& common) {
+  const Result<proto::Environment> exported = read_exported(common);
+  if (!exported) return;
+  std::vector<std::string> mask;
+  for (const auto& [name, value] : *exported) {
+    if (name == kUmaskVariable) mask.push_back(text(name, "=", value));
+  }
+  apply_settings(mask);
+}
+
 TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
   TaskOutcome outcome;
   const auto failed = [&](const Error& error) {
@@ -115,6 +128,7 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
     return outcome;
   };
   if (const auto* end = std::get_if<EndWork>(&work)) {
+    take_mask(end->common);
     const Result<void> done = end->kind == EndWork::Kind::kCommit     ? commit_output(*end)
                               : end->kind == EndWork::Kind::kSetAside ? set_output_aside(*end)
                                                                       : remove_output(*end);
@@ -123,6 +137,7 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
     return outcome;
   }
   if (const auto* last = std::get_if<GatherWork>(&work)) {
+    take_mask(last->common);
     TaskResult result;
     if (Result<void> done = gather(*last, result); !done) return failed(done.error());
     outcome.result = std::move(result);
