@@ -507,7 +507,7 @@ int run_run(const Words& words) {
     options.kill_signal = *parsed;
   }
   options.command = shell_command(command);
-  if (!options.json) print_variable_notes(options.command);
+  if (!options.json) print_variable_notes(options.command, environment);
   // Never destroyed: the process ends now, and closing its connections and threads one by one would
   // take a third of a short command's time.
   static Run& run = *new Run(std::move(options));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <random>
@@ -217,7 +218,9 @@ void note_variables(const JobSpec& job, std::vector<std::string>& notes) {
              "one directory; proffer batch results JOB INDEX prints the output of one"));
     break;
   }
-  const auto is_set = [&](const std::string& name) { return job.env.count(name) > 0; };
+  const auto is_set = [&](const std::string& name) {
+    return job.env.count(name) > 0 || std::getenv(name.c_str()) != nullptr;
+  };
   for (std::string& one : foreign_variables(commands, is_set)) {
     if (std::find(notes.begin(), notes.end(), one) == notes.end()) notes.push_back(std::move(one));
   }
