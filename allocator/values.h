@@ -212,8 +212,8 @@ struct AgentUse {
   ResourceVector offered = {};
   Resources free = {};
   bool active = true;
-  // Of the free amounts: what only the role, and tasks that are expected to end within `lasts`, may
-  // have, since the role's guarantee has taken it back repeatedly (waiting/withheld.h).
+  // The part of the free amounts that only the role may have, and tasks that are expected to end
+  // within `lasts`, since the role's guarantee has taken it back repeatedly (waiting/withheld.h).
   struct Withheld {
     RoleName role = {};
     ResourceVector amounts = {};

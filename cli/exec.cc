@@ -338,6 +338,8 @@ int run_exec(const Words& words) {
   arguments.examples(
       {"proffer exec web-17-3/web.1 -- ps x", "proffer exec -t web-17-3/web.1 -- sh"});
   if (const auto status = arguments.parse(words)) return *status;
+  // The command of the usage line begins with TASK; "--" may stand behind it.
+  if (command.size() > 1 && command[1] == "--") command.erase(command.begin() + 1);
   if (command.size() < 2) {
     return usage_error(Error::invalid_argument("TASK and CMD are required")
                            .with_hint("proffer exec TASK -- ls -l"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "common/foreign_variables.h"
 #include "common/printable.h"
@@ -36,9 +37,13 @@ int print_error(const Error& error, bool json) {
   return kExitRefused;
 }
 
-void print_variable_notes(std::string_view command) {
+void print_variable_notes(std::string_view command, const std::vector<std::string>& env) {
   // A variable that the command or the file sets itself is named without a $.
   const auto is_set = [&](const std::string& name) {
+    if (std::getenv(name.c_str()) != nullptr) return true;
+    for (const std::string& one : env) {
+      if (one.starts_with(name + "=")) return true;
+    }
     for (size_t at = command.find(name); at != command.npos; at = command.find(name, at + 1)) {
       const char before = at == 0 ? ' ' : command[at - 1];
       const size_t end = at + name.size();

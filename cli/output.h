@@ -22,8 +22,9 @@ inline constexpr int kExitUnreachable = 3;
 int print_error(const Error& error, bool json);
 // The same for an error that is always a wrong argument, regardless of its code: kExitUsage.
 int usage_error(const Error& error, bool json);
-// Tells of variables of other systems in a command, or in the text of a file: they are empty here.
-void print_variable_notes(std::string_view command);
+// Reports variables of other systems in a command, or in the text of a file: they are empty here,
+// unless `env` (NAME=VALUE), this process's environment, or the text itself sets them.
+void print_variable_notes(std::string_view command, const std::vector<std::string>& env = {});
 
 // Columns as wide as their widest cell. Each cell is made printable.
 class Table {

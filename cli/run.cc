@@ -49,7 +49,7 @@ struct RunOptions {
   int32_t kill_signal = proto::kKillSignal;
   Duration max_run_time = {};
   bool no_input = false;   // the task's standard input is empty
-  bool is_strict = false;  // a task of which a process was out of memory has failed
+  bool is_strict = false;  // a process that was out of memory fails its task
   bool json = false;
 };
 
@@ -423,11 +423,11 @@ void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_vi
 void Run::write_json(const TaskId& task, bool to_stdout, std::string_view bytes) {
   if (bytes.empty()) return;
   const bool is_text = is_utf8(bytes);
-  print_json(proto::json_line({{"event", std::string("output")},
-                               {"task", task.str()},
-                               {"stream", std::string(to_stdout ? "stdout" : "stderr")},
-                               {is_text ? "text" : "hex",
-                                is_text ? std::string(bytes) : to_hex(bytes)}}));
+  print_json(
+      proto::json_line({{"event", std::string("output")},
+                        {"task", task.str()},
+                        {"stream", std::string(to_stdout ? "stdout" : "stderr")},
+                        {is_text ? "text" : "hex", is_text ? std::string(bytes) : to_hex(bytes)}}));
 }
 
 void Run::flush_json(const TaskId& task) {
@@ -620,9 +620,9 @@ int run_run(const Words& words) {
       "The command runs in a new sandbox directory, which holds only its output and the files of "
       "--fetch, as the user that runs proffer, with that user's rights to other files of the "
       "agent's machine. Its environment, umask and soft limits are those of this shell, with "
-      "$PROFFER_… and --env, unless --export says otherwise. A single task reads the standard input of run, as with "
-      "ssh; with --count it is empty. Any role and band may be named, without a setting before; "
-      "operators may restrict the users of a role.");
+      "$PROFFER_… and --env, unless --export says otherwise. A single task reads the standard "
+      "input of run, as with ssh; with --count it is empty. Any role and band may be named, "
+      "without a setting before; operators may restrict the users of a role.");
   arguments.note(
       "If no agent has room for a task, it waits; proffer explain framework NAME says why. A task "
       "that exceeds its memory or disk fails if its agent enforces limits (proffer agents).");
@@ -631,10 +631,10 @@ int run_run(const Words& words) {
       "closed terminal ends the tasks as --grace says; run shows their last output and returns "
       "their exit code. A second Ctrl-C does not wait for them.");
   arguments.exit_codes(
-      "that of the command (of several tasks that of the first one, in order, that failed); 128 + N "
-      "if signal N ended the command, or run itself (130 after Ctrl-C); 1 a task did not run to its "
-      "end, or output is missing, with a message; 2 wrong usage; 3 no master for 10s. The events of "
-      "--json have each task's code");
+      "that of the command (of several tasks that of the first one, in order, that failed); "
+      "128 + N if signal N ended the command, or run itself (130 after Ctrl-C); 1 a task did not "
+      "run to its end, or output is missing, with a message; 2 wrong usage; 3 no master for 10s. "
+      "The events of --json have each task's code");
   arguments.examples({"proffer run --cpus 2 --mem 4GiB -- make test",
                       "proffer run --count 8 --fetch https://host/tool.tgz,extract -- tool/run"});
   if (const auto status = arguments.parse(words)) return *status;
@@ -703,7 +703,7 @@ int run_run(const Words& words) {
     options.kill_signal = *parsed;
   }
   options.command = shell_command(command);
-  if (!options.json) print_variable_notes(options.command);
+  if (!options.json) print_variable_notes(options.command, environment);
   if (is_login) options.command = shell_command({login_shell(), "-lc", options.command});
   // Never destroyed: the process ends now, and closing its connections and threads one by one would
   // take a third of a short command's time.

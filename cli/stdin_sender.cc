@@ -30,8 +30,7 @@ bool has_standard_input() {
   struct stat input = {};
   if (::fstat(STDIN_FILENO, &input) != 0) return false;
   struct stat null = {};
-  if (S_ISCHR(input.st_mode) && ::stat("/dev/null", &null) == 0 &&
-      input.st_rdev == null.st_rdev) {
+  if (S_ISCHR(input.st_mode) && ::stat("/dev/null", &null) == 0 && input.st_rdev == null.st_rdev) {
     return false;
   }
   return ::isatty(STDIN_FILENO) == 0 || ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
@@ -98,12 +97,12 @@ void StdinSender::send_from(uint64_t offset) {
   const uint64_t end = taken_ + unacknowledged_.size();
   do {
     const uint64_t count = std::min<uint64_t>(end - offset, proto::kStdinPartBytesMax);
-    scheduler_.message(agent_, executor_,
-                       proto::encode(proto::StdinPart{
-                           .task = task_,
-                           .offset = offset,
-                           .bytes = unacknowledged_.substr(offset - taken_, count),
-                           .is_last = has_ended_ && offset + count == end}));
+    scheduler_.message(
+        agent_, executor_,
+        proto::encode(proto::StdinPart{.task = task_,
+                                       .offset = offset,
+                                       .bytes = unacknowledged_.substr(offset - taken_, count),
+                                       .is_last = has_ended_ && offset + count == end}));
     offset += count;
   } while (offset < end);
 }

@@ -39,8 +39,8 @@ Error wrong_duration(std::string_view text) {
 }
 
 Error two_readings(std::string_view text, const std::string& one, const std::string& other) {
-  return Error::invalid_argument(proffer::text("the duration ", quoted(text),
-                                               " has two readings, ", one, " and ", other))
+  return Error::invalid_argument(proffer::text("the duration ", quoted(text), " has two readings, ",
+                                               one, " and ", other))
       .with_hint(proffer::text("write ", one, " or ", other));
 }
 
@@ -68,8 +68,7 @@ std::optional<int64_t> nanos_of(std::string_view number, size_t unit) {
 Result<Duration> parse_clock(std::string_view whole) {
   const size_t dash = whole.find('-');
   const bool has_days = dash != std::string_view::npos;
-  const std::vector<std::string_view> parts =
-      split(has_days ? whole.substr(dash + 1) : whole, ':');
+  const std::vector<std::string_view> parts = split(has_days ? whole.substr(dash + 1) : whole, ':');
   const auto is_number = [](std::string_view part) {
     return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
   };
@@ -91,7 +90,8 @@ Result<Duration> parse_clock(std::string_view whole) {
   const int64_t hours_max = has_days ? 23 : kNanosMax / kSecond / 3'600;
   const int64_t most[] = {hours_max, 59, 59};
   bool is_valid = !has_days || add(whole.substr(0, dash), 86'400, kNanosMax / kSecond / 86'400);
-  for (size_t i = 0; i < parts.size(); ++i) is_valid = is_valid && add(parts[i], kSizes[i], most[i]);
+  for (size_t i = 0; i < parts.size(); ++i)
+    is_valid = is_valid && add(parts[i], kSizes[i], most[i]);
   if (!is_valid || seconds > kNanosMax / kSecond) return wrong_duration(whole);
   return Duration::nanos(seconds * kSecond);
 }

@@ -97,9 +97,9 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
   }
   const std::string hole_mark(exchange->request.param("hole").value_or(""));
   if (hole_mark.size() > kHoleMarkBytesMax) {
-    return queue_text(exchange->connection, 400,
-                      text("hole has ", hole_mark.size(), " bytes; at most ", kHoleMarkBytesMax,
-                           " are allowed"));
+    return queue_text(
+        exchange->connection, 400,
+        text("hole has ", hole_mark.size(), " bytes; at most ", kHoleMarkBytesMax, " are allowed"));
   }
   if (!begin_long(*exchange)) return queue_no_room(exchange->connection);
   if (served.is_growing && !served.name.empty()) {
@@ -107,8 +107,9 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
     exchange->followed = std::move(served.name);
     exchange->shared->followers.emplace(exchange->followed, exchange.get());
   }
-  auto* follower = new Follower{exchange, std::move(file.fd), offset, std::move(served.is_growing),
-                                served.is_output, hole_mark};
+  auto* follower =
+      new Follower{exchange,         std::move(file.fd), offset, std::move(served.is_growing),
+                   served.is_output, hole_mark};
   MHD_Response* response =
       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlockBytes, &read_follower, follower,
                                         [](void* owner) { delete static_cast<Follower*>(owner); });

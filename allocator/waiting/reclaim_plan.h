@@ -51,9 +51,9 @@ struct ReclaimPlan {
 };
 
 Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask);
-// Whether tasks of leaves that have lost much lately (Reclaims::is_spared) may be told to end.
+// Whether tasks of leaves that have lost much lately (Reclaims::is_spared) may be preempted.
 enum class Spared : uint8_t { kToo, kNot };
-// Tasks that began by `ripe` may be told to end.
+// Tasks that began by `ripe` may be preempted.
 ReclaimPlan plan_reclaim(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask,
                          const Right& right, Time now, Time ripe, Spared spared = Spared::kToo);
 // The naive rule: amounts alone count, whatever agents they are on.

@@ -303,7 +303,7 @@ Time Reclaims::cap_open(int64_t count, Time now) const {
   return std::max(cap_wait_until_, revokes_open(count, now));
 }
 
-// When so many may be told to end if no others are. There is no room for them now.
+// When this many may be preempted if no others are. There is no room for them now.
 Time Reclaims::revokes_open(int64_t count, Time now) const {
   const int64_t too_many = static_cast<int64_t>(notices_.size()) + count - revokes_most();
   if (too_many <= 0 || notices_.empty()) return later(now, kLookAgainAfter);

@@ -108,7 +108,7 @@ class Reclaims {
     std::optional<Time> ripe_at = {};  // when a task is old enough to get notice
     bool is_on_trial = false;          // it was given reclaimed resources and has not answered
     bool is_refused = false;
-    bool waited_in_vain = false;  // for tasks that did not end by themselves
+    bool waited_in_vain = false;           // for tasks that did not end by themselves
     std::optional<Time> lacks_since = {};  // when it became a claimant
   };
   // The tasks that a leaf has lost to reclaims.

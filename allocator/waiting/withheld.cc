@@ -141,7 +141,7 @@ bool Withheld::update(const RoleName& name, Case& its, Time now) {
   return is_less;
 }
 
-// Of each place only what is free is withheld: the role may run there now, and so may short tasks.
+// Only what is free of a place is withheld: the role may run there now, and so may short tasks.
 bool Withheld::withhold(const RoleName& name, Case& its, const Role& role) {
   const ResourceVector recent = its.recent.most();
   const ResourceVector most = recent.min(role.whole_guarantee.amounts(recent));

@@ -446,10 +446,9 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
     // The use of a shared executor is not that of a single task.
     if (proto::is_terminal(told.state) && executor.own) status.usage = frame.usage;
     if (told.state == proto::TaskState::kKilled) say_why_killed(task_key, status);
-    const int64_t killed =
-        status.usage && told.state == proto::TaskState::kFinished
-            ? status.usage->out_of_memory.value_or(0)
-            : 0;
+    const int64_t killed = status.usage && told.state == proto::TaskState::kFinished
+                               ? status.usage->out_of_memory.value_or(0)
+                               : 0;
     if (killed > 0) {
       status.message = text("done, but ", killed, killed == 1 ? " process was" : " processes were",
                             " killed because the task was out of memory",

@@ -305,10 +305,9 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
 Result<void> CommandExecutor::Impl::make_input(const proto::RunTask& run, Running& command) {
   const auto asked = run.spec.environment.find(std::string(proto::kStdinVariable));
   if (asked == run.spec.environment.end() || asked->second != proto::kStdinStreamed) return {};
-  Result<std::unique_ptr<StdinPipe>> input =
-      StdinPipe::make(loop, run.spec.id, [this](const proto::StdinRoom& room) {
-        step(sdk::TellMessage{proto::encode(room)});
-      });
+  Result<std::unique_ptr<StdinPipe>> input = StdinPipe::make(
+      loop, run.spec.id,
+      [this](const proto::StdinRoom& room) { step(sdk::TellMessage{proto::encode(room)}); });
   if (!input) return std::move(input).error();
   command.input = *std::move(input);
   return {};

@@ -222,6 +222,7 @@ TEST_F(Arrays, BadOnesAreRefusedBeforeAnythingStarts) {
       {{"batch", "map", "--", "true", ":::", "a", ":::", "b"}, "::: may be given only once"},
       {{"batch", "array", "5-1", "--", "true"}, "before it begins"},
       {{"batch", "array", "1-5"}, "the command is missing"},
+      {{"batch", "map", "--retires", "2", "true", ":::", "a"}, "did you mean --retries?"},
       {{"batch", "array", "1-5", "--ok", "300", "--", "true"}, "300"},
       {{"batch", "array", "1-5", "--max-failed", "200%", "--", "true"}, "200"},
       {{"batch", "array", "1-5", "--timeout", "soon", "--", "true"}, "soon"},

@@ -278,7 +278,8 @@ TEST_F(Surroundings, TellATaskItsResources) {
   EXPECT_EQ(shell("$P run --cpus 0.5 --mem 64" + print).out, "0.5 64 0 1\n");
   EXPECT_EQ(shell("OMP_NUM_THREADS=7 $P run --cpus 2 --mem 64" + print).out, "2 64 0 7\n");
   EXPECT_EQ(shell("$P batch array 1 --output r --resources 'cpus:1.5;mem:96' -- sh -c "
-                  "'echo $PROFFER_CPUS $PROFFER_MEM_MIB $OMP_NUM_THREADS'").out,
+                  "'echo $PROFFER_CPUS $PROFFER_MEM_MIB $OMP_NUM_THREADS'")
+                .out,
             "1.5 96 1\n");
 }
 

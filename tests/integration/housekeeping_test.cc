@@ -69,11 +69,11 @@ TEST_F(HousekeepingOfAnAgent, AReaderThatIsTooSlowLearnsItFromRun) {
   const TemporaryDirectory home;
   const std::string go = home / "go";
   const std::string out = home / "out";
-  Process reader({"bash", "-c",
-                  text("set -o pipefail; ", program("proffer"), " run --cpus 2 --master ",
-                       cluster_.master(), " -- 'seq 3000000; until [ -e ", go,
-                       " ]; do sleep 0.05; done' | (until [ -e ", go,
-                       " ]; do sleep 0.05; done; cat >", out, ")")});
+  Process reader(
+      {"bash", "-c",
+       text("set -o pipefail; ", program("proffer"), " run --cpus 2 --master ", cluster_.master(),
+            " -- 'seq 3000000; until [ -e ", go, " ]; do sleep 0.05; done' | (until [ -e ", go,
+            " ]; do sleep 0.05; done; cat >", out, ")")});
   // Until the agent has dropped what the reader has not read.
   ASSERT_TRUE(eventually([&] {
     struct stat status {};

@@ -154,8 +154,8 @@ TEST_F(Limits, MemoryThatAChildLackedIsToldWithTheTasksEnd) {
 
   const TemporaryDirectory home;
   const Exit array = cluster_->proffer({"batch", "array", "1-3", "--resources", "cpus:1;mem:64",
-                                        "--output", home / "out", "--name", "hogs", "--", "sh", "-c",
-                                        "test $PROFFER_ARRAY_INDEX != 2 || exec " + hog});
+                                        "--output", home / "out", "--name", "hogs", "--", "sh",
+                                        "-c", "test $PROFFER_ARRAY_INDEX != 2 || exec " + hog});
   EXPECT_EQ(array.code, 1);
   EXPECT_THAT(array.err, HasSubstr("element 2 exited with 137: out of memory: a process of the "
                                    "command was killed; its task may use 64 MiB"));

@@ -187,7 +187,7 @@ TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {
   };
   EXPECT_THAT(refused("stages:\n  a: {input: in, map: cat, reducers: 0, output: a}\n"
                       "  b: {after: gone, input: a, map: cat, reducers: 0, output: b}\n"),
-              HasSubstr("there is no job 'gone'"));
+              HasSubstr("there is no stage 'gone'"));
   EXPECT_THAT(refused("stages:\n  a: {input: in, map: cat, reducers: 0, output: a}\n"
                       "  b: {input: nowhere, map: cat, reducers: 0, output: b}\n"),
               HasSubstr("stage 'b'"));

@@ -51,9 +51,8 @@ TEST_F(RunCommand, StreamsOutputAndReturnsTheExitCode) {
 }
 
 TEST_F(RunCommand, GivesTheTaskItsEnvironmentAndNothingOfTheAgents) {
-  const Exit env =
-      cluster_->proffer({"run", "--export", "NONE", "--env", "LEVEL=3", "--name", "envy", "--",
-                         "env", "-0"});
+  const Exit env = cluster_->proffer(
+      {"run", "--export", "NONE", "--env", "LEVEL=3", "--name", "envy", "--", "env", "-0"});
   EXPECT_EQ(env.code, 0) << env.err;
   std::set<std::string> names;
   size_t begin = 0;
@@ -120,8 +119,8 @@ TEST_F(RunCommand, WritesOneJsonObjectPerLineForMachines) {
   const Exit bytes = cluster_->proffer({"run", "--json", "--", "printf 'ok\\n\\377\\303'"});
   EXPECT_NE(bytes.out.find("\"hex\":\"6f6b0aff\""), std::string::npos) << bytes.out;
   EXPECT_NE(bytes.out.find("\"hex\":\"c3\""), std::string::npos) << bytes.out;
-  const Exit split = cluster_->proffer(
-      {"run", "--json", "--", "printf 'a\\303'; sleep 0.2; printf '\\244b'"});
+  const Exit split =
+      cluster_->proffer({"run", "--json", "--", "printf 'a\\303'; sleep 0.2; printf '\\244b'"});
   EXPECT_NE(split.out.find("\"text\":\"a\""), std::string::npos) << split.out;
   EXPECT_NE(split.out.find("\"text\":\"\u00e4b\""), std::string::npos) << split.out;
 }

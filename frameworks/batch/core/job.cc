@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "common/roles.h"
 #include "common/byte_units.h"
+#include "common/roles.h"
 #include "common/text.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
@@ -283,8 +283,7 @@ Result<int64_t> parse_bytes(std::string_view what, std::string_view given) {
   constexpr int64_t kBytesMax = int64_t{1} << 50;
   const Result<ByteText> parts = split_byte_text(given);
   if (!parts) return Error(parts.error()).in(what);
-  const Result<int64_t> number =
-      parse_whole(what, parts->number, 0, kBytesMax >> parts->shift);
+  const Result<int64_t> number = parse_whole(what, parts->number, 0, kBytesMax >> parts->shift);
   if (number) return *number << parts->shift;
   return Error::invalid_argument(text(what, " ", quoted(given), " is not a number of bytes"))
       .with_hint("write 8MiB, 512K, 1G or 4096; at most 1024TiB");

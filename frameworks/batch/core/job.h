@@ -71,7 +71,7 @@ struct JobSpec {
   std::map<std::string, std::string> large_files = {};
   std::vector<proto::FetchedFile> fetch = {};  // files that agents put into each sandbox
   proto::Environment env = {};
-  // Of an array: the variables of the shell that submits it. They are in its plan only.
+  // The variables of the shell that submits an array. They are in its plan only.
   proto::Environment exported = {};
   ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
   int32_t attempts = kAttempts;  // this many failures of one task end the job

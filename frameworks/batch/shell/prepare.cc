@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <random>
@@ -207,7 +208,7 @@ void note_variables(const JobSpec& job, std::vector<std::string>& notes) {
   std::string commands = text(job.map, "\n", job.reduce, "\n", job.shuffle.combine, "\n");
   if (job.array) {
     for (const std::string& word : job.array->command) commands += word + "\n";
-    // Of `run`, the command line is the only argument.
+    // The command line is the only argument of `run`.
     if (job.arguments.size() == 1) commands += job.arguments.front();
   }
   for (const std::string_view pattern : {"%a", "%A", "%j", "%J", "%x"}) {
@@ -218,7 +219,9 @@ void note_variables(const JobSpec& job, std::vector<std::string>& notes) {
              "one directory; proffer batch results JOB INDEX prints the output of one"));
     break;
   }
-  const auto is_set = [&](const std::string& name) { return job.env.count(name) > 0; };
+  const auto is_set = [&](const std::string& name) {
+    return job.env.count(name) > 0 || std::getenv(name.c_str()) != nullptr;
+  };
   for (std::string& one : foreign_variables(commands, is_set)) {
     if (std::find(notes.begin(), notes.end(), one) == notes.end()) notes.push_back(std::move(one));
   }
@@ -351,7 +354,7 @@ Result<Prepared> prepare(const SubmitOptions& given) {
   Prepared prepared;
   std::vector<StageSpec> specs;
   if (Result<void> ok = add_stages(given, file, prepared, specs); !ok) {
-    // The schedule is another part of the file: its error is told, too.
+    // The schedule is another part of the file: its error is reported, too.
     yaml::Errors errors;
     errors.add(ok);
     if (file.schedule && file.schedule->cron) {

@@ -289,7 +289,12 @@ class JobScenario {
     jobs_->handle(event, now_, out);
     for (const sdk::Command& command : out.commands) apply(command);
     for (Answer& answer : out.answers) told_.push_back(std::move(answer));
-    for (TraceEvent& happened : out.trace) trace_.push_back(std::move(happened));
+    for (TraceEvent& happened : out.trace) {
+      if (const auto* failed = happened.as<TaskFailed>()) {
+        EXPECT_LE(failed->failures, failed->of);
+      }
+      trace_.push_back(std::move(happened));
+    }
     for (const Violation& violation : jobs_->violations()) ADD_FAILURE() << violation.what;
   }
 
