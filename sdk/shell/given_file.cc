@@ -49,9 +49,11 @@ Error no_file(const std::string& path, std::string_view what) {
         .with_hint(text("there is no directory ", quoted(directory.string()), ", either; name ",
                         what, " that exists"));
   }
+  const std::string from = path.starts_with('/')
+                               ? std::string()
+                               : text(", relative to ", quoted(fs::current_path(error).string()));
   return Error::invalid_argument(text("there is no file ", quoted(path)))
-      .with_hint(near.empty() ? text("name ", what, " that exists, relative to ",
-                                     quoted(fs::current_path(error).string()))
+      .with_hint(near.empty() ? text("name ", what, " that exists", from)
                               : text("did you mean ", quoted((directory / near).string()), "?"));
 }
 

@@ -646,7 +646,7 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
       {{"run", several}, 2, "line 4: app 'b' begins, but an attached run takes one app only"},
       {{"run", late}, 2, "after: an attached app cannot refer to other apps"},
       {{"run", scaled}, 2, "scale: an attached app is not measured"},
-      {{"apply", home_ / "nothing"}, 2, "cannot read"},
+      {{"apply", home_ / "nothing"}, 2, "there is no file"},
       {{"scale", "web", "3"}, 1, "there is no app 'web'"},
       {{"scale", "web", "-3"}, 2, "N"},
       {{"status", "web"}, 1, "there is no app 'web'"},

@@ -76,6 +76,7 @@ std::string refusal_of(std::function<void(Scheduler&, const Offer&)> launch) {
 proto::TaskSpec task_of(const std::string& id, std::string_view shape) {
   proto::TaskSpec task;
   task.id = TaskId(id);
+  task.ask = AskName("echo");
   task.command = "true";
   task.shape = *parse_shape(shape);
   return task;
