@@ -50,7 +50,7 @@ std::string words_of(const ReclaimOutlook& outlook) {
     case Why::kTooEarly:
       return "it had its fair share a short while ago, and tasks of others may end by themselves";
     case Why::kTooYoung:
-      return "the possible victims are younger than the minimum runtime, or lost tasks often";
+      return "the possible victims are younger than the minimum runtime";
     case Why::kCap:
       return "the maximum number of tasks was preempted within the last minute";
   }

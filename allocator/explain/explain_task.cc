@@ -76,7 +76,8 @@ void Explainer::explain_victim(const TaskRef& ref, TaskStanding& found) const {
       const Right right = right_of(cluster_, waiting_.reclaims, *ask);
       if (!right.any()) continue;
       if (--plans < 0) return;
-      ReclaimPlan plan = waiting_.reclaims.plan_for(*ask, right, now_);
+      ReclaimPlan plan = plan_reclaim(cluster_, waiting_.reclaims, *ask, right, now_,
+                                      now_ - cluster_.options.minimum_runtime);
       std::optional<Time> from;
       if (plan.places.empty()) {
         if (!plan.ripe_at) continue;

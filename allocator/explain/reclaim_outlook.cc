@@ -45,7 +45,8 @@ ReclaimOutlook Explainer::reclaim_outlook(const FrameworkId& framework, const As
     return {.why = Why::kTooEarly, .until = patient};
   }
 
-  ReclaimPlan plan = waiting_.reclaims.plan_for(ask, right, now_);
+  ReclaimPlan plan = plan_reclaim(cluster_, waiting_.reclaims, ask, right, now_,
+                                  now_ - cluster_.options.minimum_runtime);
   if (!plan.places.empty()) {
     outlook.why = Why::kCap;
     outlook.until = waiting_.reclaims.cap_open(plan.tasks(), now_);

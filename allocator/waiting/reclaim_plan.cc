@@ -257,7 +257,7 @@ std::vector<Victim> victims_on(const Cluster& cluster, const Agent& a) {
 class Planner {
  public:
   Planner(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask, const Right& right,
-          Time now, Time ripe, Spared spared)
+          Time now, Time ripe)
       : cluster_(cluster),
         reclaims_(reclaims),
         ask_(ask),
@@ -265,7 +265,6 @@ class Planner {
         beyond_(right.beyond),
         now_(now),
         ripe_(ripe),
-        spared_(spared),
         borrowers_(borrowers_for(*ask.leaf, right.reaches, cluster.leaves, cluster.total)),
         counts_(ask.counts) {
     for (const Agent* a : reclaims.agents_of(ask)) {
@@ -306,7 +305,6 @@ class Planner {
     std::optional<Time> ripe_at = {};                           // not yet: when some are old enough
     bool waits = false;                                         // for tasks that end by themselves
 
-    bool takes_spared = false;
     bool takes_claim = false;
     int band = -1;
     size_t depth = 0;       // of the innermost role where a borrower's path parts
@@ -329,7 +327,6 @@ class Planner {
     std::vector<Victim> victims = {};
     std::vector<int64_t> work = {};    // of each victim, that would be lost
     std::vector<bool> ends_soon = {};  // by itself, within the grace
-    std::vector<bool> is_spared = {};
   };
 
   bool may_be_used(const Agent& a) const {
@@ -406,10 +403,7 @@ class Planner {
       }
     }
     const auto began_by = [&](Time ripe) {
-      return [this, &table, ripe](size_t i) {
-        if (spared_ == Spared::kNot && table.is_spared[i]) return false;
-        return table.candidates[i].since <= ripe;
-      };
+      return [&table, ripe](size_t i) { return table.candidates[i].since <= ripe; };
     };
     const auto chosen = choose(table, a, after, wanted, lacking, began_by(ripe_));
     if (!chosen) {
@@ -426,7 +420,6 @@ class Planner {
       found.band = std::max(found.band, static_cast<int>(candidate.band));
       found.tasks += candidate.tasks;
       found.work += table.work[i];
-      found.takes_spared = found.takes_spared || table.is_spared[i];
       found.taken.emplace_back(candidate.borrower, candidate.amounts);
       found.victims.push_back(table.victims[i]);
       const Borrower& outermost = outermost_of(candidate.borrower);
@@ -485,7 +478,6 @@ class Planner {
       Candidate candidate{.tasks = static_cast<int64_t>(victim.size()), .band = Band::kFree};
       int64_t work = 0;
       bool ends_soon = true;
-      bool is_spared = false;
       candidate.priority = std::numeric_limits<int32_t>::min();
       bool is_possible = true;
       for (const auto& [on, ref] : victim) {
@@ -500,7 +492,6 @@ class Planner {
         candidate.priority = std::max(candidate.priority, task.claim().priority);
         candidate.since = std::max(candidate.since, task.since);
         work += work_of(task);
-        is_spared = is_spared || reclaims_.is_spared(*task.leaf, now_);
         const std::optional<Time> ends_at = usually_ends_at(task, now_);
         ends_soon = ends_soon && ends_at && *ends_at <= later(now_, cluster_.options.revoke_grace);
       }
@@ -509,7 +500,6 @@ class Planner {
       table.victims.push_back(std::move(victim));
       table.work.push_back(work);
       table.ends_soon.push_back(ends_soon);
-      table.is_spared.push_back(is_spared);
     }
     return table;
   }
@@ -573,8 +563,6 @@ class Planner {
 
   void accept(Eviction& eviction, int64_t tasks) {
     plan_.waits = plan_.waits || eviction.waits;
-    plan_.takes_spared = plan_.takes_spared || eviction.takes_spared;
-    plan_.band = std::max(plan_.band, eviction.band);
     helps_ = helps_ || eviction.waits || eviction.takes_claim || !eviction.victims.empty() ||
              !eviction.agent->noticed.is_zero();
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
@@ -595,7 +583,6 @@ class Planner {
   const ResourceVector beyond_;  // as Right::beyond
   const Time now_;
   const Time ripe_;
-  const Spared spared_;
   Borrowers borrowers_;
   TaskCounts counts_;  // of the claimant's tasks, with those that are to come
   std::set<std::pair<Agent*, TaskRef>> told_;  // searched, and in an order that is not used
@@ -608,8 +595,8 @@ class Planner {
 }  // namespace
 
 ReclaimPlan plan_reclaim(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask,
-                         const Right& right, Time now, Time ripe, Spared spared) {
-  return Planner(cluster, reclaims, ask, right, now, ripe, spared).make();
+                         const Right& right, Time now, Time ripe) {
+  return Planner(cluster, reclaims, ask, right, now, ripe).make();
 }
 
 ReclaimPlan plan_anywhere(const Cluster& cluster, const AskEntry& ask, const Right& right) {

@@ -44,18 +44,14 @@ struct ReclaimPlan {
   std::vector<Victim> victims = {};
   bool waits = false;                // for tasks that end by themselves within the grace
   std::optional<Time> ripe_at = {};  // if nothing would do now: when something may
-  int band = -1;                     // the highest of the victims
-  bool takes_spared = false;         // some victims are of leaves that have lost much lately
   bool somebody_borrows = false;
   int64_t tasks() const;  // of the victims
 };
 
 Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask);
-// Whether tasks of leaves that have lost much lately (Reclaims::is_spared) may be preempted.
-enum class Spared : uint8_t { kToo, kNot };
-// Tasks that began by `ripe` may be preempted.
+// Tasks that began by `ripe` may be told to end.
 ReclaimPlan plan_reclaim(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask,
-                         const Right& right, Time now, Time ripe, Spared spared = Spared::kToo);
+                         const Right& right, Time now, Time ripe);
 // The naive rule: amounts alone count, whatever agents they are on.
 ReclaimPlan plan_anywhere(const Cluster& cluster, const AskEntry& ask, const Right& right);
 

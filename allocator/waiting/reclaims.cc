@@ -20,13 +20,6 @@ constexpr Duration kLookAgainAfter = seconds(1);
 // Nobody waits for ever for what should have ended.
 constexpr Duration kPatience = kClaimAfter;
 constexpr Duration kCapPeriod = minutes(1);
-// A leaf that has lost this many times its tasks within the period is spared for as long, and twice
-// as long the next time soon after.
-constexpr int64_t kLossesMax = 2;
-constexpr Duration kLossesPeriod = minutes(10);
-constexpr Duration kSpareMax = hours(1);
-// An ask that always lacks tasks waits again for the sake of such leaves after this.
-constexpr Duration kWaitAgainAfter = minutes(5);
 
 // Leaves that want offers below roles with guarantees, each once.
 void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit) {
@@ -77,9 +70,8 @@ bool Reclaims::reclaim(Time now) {
         std::min_element(waiting.begin(), waiting.end(),
                          [](const Claimant& a, const Claimant& b) { return a.comes_before(b); });
     AskEntry& ask = *first->ask;
-    std::optional<Time>& lacks_since = cases_[ask].lacks_since;
-    if (!lacks_since || now - *lacks_since > kWaitAgainAfter) lacks_since = now;
-    const ReclaimPlan plan = plan_for(ask, first->right, now);
+    const ReclaimPlan plan = plan_reclaim(cluster_, *this, ask, first->right, now,
+                                          now - cluster_.options.minimum_runtime);
     if (plan.places.empty()) {
       Case& of_ask = cases_[ask];
       of_ask.seen = cluster_.changes;
@@ -110,47 +102,6 @@ bool Reclaims::reclaim(Time now) {
     }
   }
   return is_more();
-}
-
-ReclaimPlan Reclaims::plan_for(const AskEntry& ask, const Right& right, Time now) const {
-  const Time ripe = now - cluster_.options.minimum_runtime;
-  ReclaimPlan plan = plan_reclaim(cluster_, *this, ask, right, now, ripe);
-  if (!plan.takes_spared) return plan;
-  ReclaimPlan gentle = plan_reclaim(cluster_, *this, ask, right, now, ripe, Spared::kNot);
-  if (!gentle.places.empty() && gentle.band <= plan.band) return gentle;
-  const Time until = spares_until(ask, now);
-  if (until <= now) return plan;
-  plan.places.clear();
-  plan.victims.clear();
-  plan.ripe_at = gentle.ripe_at ? std::min(*gentle.ripe_at, until) : until;
-  return plan;
-}
-
-Time Reclaims::spares_until(const AskEntry& ask, Time now) const {
-  return later(cases_[ask].lacks_since.value_or(now), cluster_.options.minimum_runtime);
-}
-
-bool Reclaims::is_spared(const Leaf& leaf, Time now) const {
-  if (losses_.empty()) return false;
-  const auto known = losses_.find({leaf.framework, leaf.role->name});
-  return known != losses_.end() && now < known->second.spared_until;
-}
-
-// Call before the task gets its notice.
-void Reclaims::note_loss(const Leaf& leaf, Time now) {
-  std::erase_if(losses_, [&](const auto& one) {
-    const Losses& its = one.second;
-    return now - its.since > kLossesPeriod && now - its.spared_until > its.spare * 2;
-  });
-  Losses& its = losses_[{leaf.framework, leaf.role->name}];
-  if (now - its.since > kLossesPeriod) {
-    its.tasks = 0;
-    its.since = now;
-  }
-  if (++its.tasks < kLossesMax * std::max<int64_t>(leaf.tasks, 1)) return;
-  its.spare = std::clamp(its.spare * 2, kLossesPeriod, kSpareMax);
-  its.spared_until = later(now, its.spare);
-  its.tasks = 0;
 }
 
 // --- who claims ---------------------------------------------------------------------------------
@@ -269,7 +220,6 @@ void Reclaims::carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& p
       check_victim(*a, ref, ask, now);
       Leaf& leaf = *a->tasks.at(ref).leaf;
       leaf.longest_cut = std::max(leaf.longest_cut, now - a->tasks.at(ref).since);
-      note_loss(leaf, now);
       cluster_.tell_to_end(*a, ref, RevokeReason::kReclaimed, ask.leaf->role->name, now);
       notices_.push_back(now);
       ++told;
@@ -390,7 +340,6 @@ void Reclaims::end_on(Agent& a) {
 
 bool Reclaims::stop(AskEntry& ask) {
   const bool waited = !agents_of(ask).empty();
-  cases_[ask].lacks_since.reset();
   while (!agents_of(ask).empty()) end(**agents_of(ask).begin(), ask);
   return waited;
 }

@@ -64,12 +64,6 @@ class Reclaims {
   bool is_refused(const AskEntry& ask) const { return cases_[ask].is_refused; }
   // Until when an ask that claims by its share alone waits for tasks that end by themselves.
   std::optional<Time> patient_until(const AskEntry& ask) const { return cases_[ask].patient_until; }
-  // What would be reclaimed for the ask now. Where that takes tasks of leaves that have lost much
-  // lately, others are taken if possible, of the same bands. If not, the ask first waits until it
-  // has lacked its tasks for the minimum runtime: then the plan is empty, and ripens.
-  ReclaimPlan plan_for(const AskEntry& ask, const Right& right, Time now) const;
-  // Whether so many tasks of the leaf were reclaimed lately that others come first.
-  bool is_spared(const Leaf& leaf, Time now) const;
   // The time from which `count` victims may get notice.
   Time cap_open(int64_t count, Time now) const;
   std::optional<Time> next_deadline() const { return again_at_; }
@@ -108,15 +102,7 @@ class Reclaims {
     std::optional<Time> ripe_at = {};  // when a task is old enough to get notice
     bool is_on_trial = false;          // it was given reclaimed resources and has not answered
     bool is_refused = false;
-    bool waited_in_vain = false;           // for tasks that did not end by themselves
-    std::optional<Time> lacks_since = {};  // when it became a claimant
-  };
-  // The tasks that a leaf has lost to reclaims.
-  struct Losses {
-    int64_t tasks = 0;  // since then
-    Time since = {};
-    Duration spare = {};  // how long it is spared after too many losses
-    Time spared_until = {};
+    bool waited_in_vain = false;  // for tasks that did not end by themselves
   };
   struct Claimant {
     AskEntry* ask = nullptr;
@@ -131,8 +117,6 @@ class Reclaims {
   void carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& plan, int64_t most,
                  Time now);
   void reclaim_eagerly(const std::vector<Claimant>& waiting, Time now);
-  void note_loss(const Leaf& leaf, Time now);
-  Time spares_until(const AskEntry& ask, Time now) const;
   int64_t revokes_most() const;
   int64_t revokes_left(Time now);
   Time revokes_open(int64_t count, Time now) const;
@@ -150,7 +134,6 @@ class Reclaims {
   Claims& claims_;
   Withheld& withheld_;
   AskTable<Case> cases_;
-  std::map<LeafId, Losses> losses_;
   std::map<Agent*, std::vector<Reclaim>, AgentById> reclaims_;  // none is empty
   std::unordered_map<const Node*, ResourceVector> awaited_;     // looked up only; none is zero
   std::deque<Time> notices_;                                    // of the last minute

@@ -97,8 +97,7 @@ TEST(ExplainRole, SaysWhoHasBorrowedAndWhatComesBackByWhen) {
   RoleExplanation eng = role(s, "eng");
   ASSERT_EQ(eng.held.size(), 1u);
   EXPECT_EQ(eng.held[0].why, RoleHindrance::kLent);
-  EXPECT_EQ(eng.held[0].back,
-            "the possible victims are younger than the minimum runtime, or lost tasks often");
+  EXPECT_EQ(eng.held[0].back, "the possible victims are younger than the minimum runtime");
   EXPECT_EQ(eng.held[0].until, young + kMinimumRuntime);
   ASSERT_EQ(eng.borrowers.size(), 1u);
   EXPECT_EQ(eng.borrowers[0].name, "ops");

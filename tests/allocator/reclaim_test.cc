@@ -70,31 +70,6 @@ TEST(Reclaim, WaitsOnceForTasksThatEndWithinTheGrace) {
   }
 }
 
-// The service has lost its task twice within ten minutes: the third time, the claimant first waits
-// for the minimum runtime, in case other tasks end.
-TEST(Reclaim, SparesAFrameworkThatHasLostItsTasksOften) {
-  Story s;
-  s.agent("a1", "cpus:1;mem:1GiB");
-  s.guarantee("eng", "cpus:1");
-  s.wants("service", kOne, 1);
-  s.lives(minutes(1));
-  for (int64_t i = 1; i <= 2; ++i) {
-    s.wants("eng", kOne, 1);
-    s.lives(seconds(20));
-    EXPECT_EQ(s.revokes("service"), i);
-    s.finishes("eng", 1);
-    s.lives(minutes(2));
-    ASSERT_EQ(s.runs("service"), 1);
-  }
-  s.wants("eng", kOne, 1);
-  s.lives(kMinimumRuntime - seconds(1));
-  EXPECT_EQ(s.revokes(), 2);
-  EXPECT_EQ(s.outlook("eng").why, Why::kTooYoung);
-  s.lives(seconds(1) + kRevokeGrace + seconds(1));
-  EXPECT_EQ(s.revokes(), 3);
-  EXPECT_EQ(s.runs("eng"), 1);
-}
-
 // The guarantee is a fifth of the memory; tasks that use that much memory would take eight of the
 // ten CPUs. The guarantee covers a fifth of the CPUs too, and no more.
 TEST(Reclaim, GuaranteeCoversAnEqualFractionOfUnnamedKinds) {

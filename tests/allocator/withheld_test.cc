@@ -23,7 +23,7 @@ void lend_all(Story& s) {
 // "eng" wants its guarantee for a while, and then nothing for a while.
 void use(Story& s, int64_t tasks = 6, Duration rest = seconds(40)) {
   s.wants("eng", kOne, tasks);
-  s.lives(seconds(50));
+  s.lives(seconds(20));
   ASSERT_EQ(s.runs("eng"), tasks);
   s.finishes("eng", tasks);
   s.lives(rest);
