@@ -27,6 +27,7 @@
 #include "allocator/cluster/free_agents.h"
 #include "allocator/cluster/leaves.h"
 #include "allocator/cluster/outstanding.h"
+#include "allocator/cluster/pools.h"
 #include "allocator/cluster/role_tree.h"
 #include "allocator/cluster/workload.h"
 #include "allocator/values.h"
@@ -289,6 +290,7 @@ class Cluster {
 
   // --- caches of rules --------------------------------------------------------------------------
   mutable bool entitlements_known = false;
+  mutable Pools pools;
   bool entitlements_old = false;  // the wanted counts of asks changed enough to change entitlements
   mutable bool entitled_anew = false;  // find_entitled_tasks() has run since note_lags()
 

@@ -100,7 +100,8 @@ void Cluster::imply(Leaf& l, const Implied& implied) {
   ask.ask.count = implied.is_wanted ? kAskCountMax : 0;
   ask.tried_at = 0;
   ask.families.version = 0;
-  ask.flexible_at = ask.servable_at = ask.meetable_at = ask.typical_at = ask.hopeless_at = 0;
+  ask.pool_at = ask.flexible_at = ask.servable_at = ask.meetable_at = ask.typical_at =
+      ask.hopeless_at = 0;
   ++asks_version;
   entitlements_old = true;
   least_shape_dirty_ = true;

@@ -69,6 +69,9 @@ struct AskEntry {
   // The same for all agents; with its version.
   mutable bool meetable = false;
   mutable uint64_t meetable_at = 0;
+  // Its pool (rules/pools.h), and the version of the agents; zero: not known.
+  mutable std::optional<size_t> pool = {};
+  mutable uint64_t pool_at = 0;
   // The index of its shape among the typical shapes, and the version of the workload.
   mutable size_t typical_place = 0;
   mutable uint64_t typical_at = 0;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "allocator/rules/fit.h"
+#include "allocator/rules/pools.h"
 
 namespace proffer::fair {
 namespace {
@@ -14,12 +16,15 @@ struct Table {
   std::vector<FluidNode> nodes = {};
   // Destinations of the results, for each ask of each node; nullptr for an open framework.
   std::vector<std::vector<int64_t*>> answers = {};
+  // The pool of each ask of each node; shorter if the last ones have none.
+  std::vector<std::vector<std::optional<size_t>>> pools = {};
+  bool some_pool = false;
   std::vector<Leaf*> leaves = {};  // the leaf of each node; nullptr: a role
   bool some_ask = false;
 };
 
 void add_asks(const Cluster& cluster, const Leaf& l, FluidNode& node,
-              std::vector<int64_t*>& answers) {
+              std::vector<int64_t*>& answers, std::vector<std::optional<size_t>>& pools) {
   for (AskEntry* ask : l.order) {
     if (l.mode == OfferMode::kOpen && !ask->is_implied()) continue;
     ask->wanted_then = ask->wanted();
@@ -31,6 +36,10 @@ void add_asks(const Cluster& cluster, const Leaf& l, FluidNode& node,
     node.asks.push_back(
         {.shape = ask->ask.shape, .tasks_max = tasks_max, .priority = ask->ask.priority});
     answers.push_back(&ask->entitled);
+    if (const std::optional<size_t> pool = pool_of(cluster, *ask)) {
+      pools.resize(answers.size());
+      pools.back() = pool;
+    }
   }
 }
 
@@ -55,11 +64,14 @@ void add_leaf(const Cluster& cluster, Leaf& l, const ResourceVector& total, int3
   if (is_open) {
     for (AskEntry* ask : l.order) ask->wanted_then = ask->wanted();
   }
-  add_asks(cluster, l, node, answers);
+  std::vector<std::optional<size_t>> pools;
+  add_asks(cluster, l, node, answers, pools);
   table.some_ask = table.some_ask || (is_open ? l.implied() != nullptr : !l.order.empty());
   if (node.asks.empty()) return;
   table.nodes.push_back(std::move(node));
   table.answers.push_back(std::move(answers));
+  table.some_pool = table.some_pool || !pools.empty();
+  table.pools.push_back(std::move(pools));
   table.leaves.push_back(&l);
 }
 
@@ -74,6 +86,7 @@ void add_role(const Cluster& cluster, const Role& role, const ResourceVector& to
     node.limit = role.settings.limit;
   }
   table.answers.emplace_back();
+  table.pools.emplace_back();
   table.leaves.push_back(nullptr);
   for (const auto& [name, child] : role.roles) add_role(cluster, *child, total, place, table);
   for (const auto& [id, child] : role.leaves) add_leaf(cluster, *child, total, place, table);
@@ -81,6 +94,7 @@ void add_role(const Cluster& cluster, const Role& role, const ResourceVector& to
   if (!is_empty) return;
   table.nodes.pop_back();
   table.answers.pop_back();
+  table.pools.pop_back();
   table.leaves.pop_back();
 }
 
@@ -101,6 +115,68 @@ bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes,
     if (i > 0) wanted[static_cast<size_t>(nodes[i].parent)] += wanted[i];
   }
   return true;
+}
+
+// Calls visit(node's index, ask's index) for the asks of the pool.
+template <class Visit>
+void for_each_in(const Table& table, size_t pool, Visit visit) {
+  for (size_t i = 0; i < table.pools.size(); ++i) {
+    for (size_t j = 0; j < table.pools[i].size(); ++j) {
+      if (table.pools[i][j] == pool) visit(i, j);
+    }
+  }
+}
+
+// Splits each pool that is too small among its asks, by the rules for the whole cluster, and caps
+// the asks at their parts. Those that have less than their part in `before`, the result with the
+// last caps, keep what they have there. Returns whether some cap is higher than before.
+bool cap_by_pools(const Cluster& cluster, const FluidShares* before, Table& table) {
+  constexpr int64_t kSlack = kTaskOne / 256;
+  bool is_higher = false;
+  for (size_t pool = 0; pool < cluster.pools.totals.size(); ++pool) {
+    const ResourceVector& total = cluster.pools.totals[pool];
+    std::vector<FluidNode> nodes = table.nodes;
+    for (FluidNode& node : nodes) {
+      for (FluidAsk& ask : node.asks) ask.tasks_max = 0;
+    }
+    ResourceVector wanted;
+    bool is_full = false;
+    for_each_in(table, pool, [&](size_t i, size_t j) {
+      FluidAsk& ask = nodes[i].asks[j];
+      ask.tasks_max = table.nodes[i].asks[j].tasks_max;
+      for (const ResourceKind kind : kResourceKinds) {
+        if (ask.shape[kind] == 0 || is_full) continue;
+        is_full = ask.tasks_max > (total[kind] - wanted[kind]) / ask.shape[kind];
+        if (!is_full) wanted[kind] += ask.shape[kind] * ask.tasks_max;
+      }
+      if (before == nullptr || !ask.cap) return;
+      const int64_t has = before->tasks[i][j];
+      ask.cap = has < *ask.cap - kSlack ? std::optional(has) : std::nullopt;
+    });
+    if (!is_full) continue;
+    const FluidShares parts = fill_fluid(total, nodes);
+    for_each_in(table, pool, [&](size_t i, size_t j) {
+      std::optional<int64_t>& cap = table.nodes[i].asks[j].cap;
+      const int64_t part = parts.tasks[i][j];
+      is_higher = is_higher || !cap || part > *cap + kSlack;
+      if (!cap || part > *cap) cap = part;
+    });
+  }
+  return is_higher;
+}
+
+// The entitlements, where pools bound the asks.
+FluidShares fill_with_pools(const Cluster& cluster, const ResourceVector& total, Table& table) {
+  // If limits or other use of its role keep an ask from its part, others may have more.
+  constexpr int kRoundsMax = 3;
+  if (!table.some_pool || !cap_by_pools(cluster, nullptr, table)) {
+    return fill_fluid(total, table.nodes);
+  }
+  FluidShares shares = fill_fluid(total, table.nodes);
+  for (int round = 1; round < kRoundsMax && cap_by_pools(cluster, &shares, table); ++round) {
+    shares = fill_fluid(total, table.nodes);
+  }
+  return shares;
 }
 
 void entitle_leaves(const Table& table, const std::vector<ResourceVector>& nodes,
@@ -136,7 +212,7 @@ bool find_entitled_tasks(const Cluster& cluster) {
     }
     return false;
   }
-  const FluidShares shares = fill_fluid(total, table.nodes);
+  const FluidShares shares = fill_with_pools(cluster, total, table);
   entitle_leaves(table, shares.nodes, total);
   bool some_lack = false;
   for (size_t i = 0; i < table.answers.size(); ++i) {

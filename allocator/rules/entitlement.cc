@@ -8,6 +8,7 @@
 
 #include "allocator/rules/fit.h"
 #include "allocator/rules/levels.h"
+#include "allocator/rules/pools.h"
 #include "allocator/rules/view.h"
 #include "common/check.h"
 
@@ -93,29 +94,103 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand,
   return floor.min(most);
 }
 
-// Its use plus its asks, each ask only as far as the limits allow it alone.
-ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVector& total) {
-  ResourceVector wanted = view.use(leaf);
-  if (!view.wants_offers(leaf)) return wanted;
+ResourceVector limit_of(const View& view, const Leaf& leaf, const ResourceVector& total) {
   ResourceVector limit = total;
   for (const Role* role = leaf.parent; role != nullptr; role = role->parent) {
     limit = limit.min(view.settings(*role).limit.amounts(limit));
   }
+  return limit;
+}
+
+// The further tasks of the ask that count. Tasks beyond those that fill the cluster make no
+// difference, and the proportions stay.
+int64_t counted(const View& view, const AskEntry& ask, const ResourceVector& total,
+                const ResourceVector& limit) {
+  if (ask.is_refused || (ask.leaf->mode == OfferMode::kOpen && !ask.is_implied())) return 0;
+  int64_t count = view.unmet(ask);
+  if (count == 0 || !could_be_served(view.cluster, ask)) return 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    const int64_t amount = ask.ask.shape[kind];
+    if (amount == 0) continue;
+    count = std::min(count, total[kind] / amount + 1);
+    if (limit[kind] < total[kind]) count = std::min(count, limit[kind] / amount);
+  }
+  return count;
+}
+
+ResourceVector times(const ResourceVector& shape, int64_t count) {
+  ResourceVector product;
+  for (const ResourceKind kind : kResourceKinds) product[kind] = scaled(shape[kind], count, 1);
+  return product;
+}
+
+using DemandOfNodes = std::map<const Node*, ResourceVector>;  // looked up only
+
+// Splits the pool among the demands below the role, and adds what they do not get to `cuts`.
+void split_pool(const View& view, const Role& role, const ResourceVector& whole,
+                const ResourceVector& total, const DemandOfNodes& demands, DemandOfNodes& cuts) {
+  std::vector<const Node*> children;
+  std::vector<Claimant> claimants;
+  for_each_child(role, [&](const Node& child) {
+    const auto demand = demands.find(&child);
+    if (demand == demands.end()) return;
+    children.push_back(&child);
+    Claimant claimant{.demand = demand->second};
+    if (!child.is_leaf) {
+      const RoleSettings& settings = view.settings(static_cast<const Role&>(child));
+      claimant.weight = settings.weight;
+      claimant.floor = promised(settings.guarantee, demand->second, total);
+    }
+    claimants.push_back(claimant);
+  });
+  const std::vector<ResourceVector> parts = split(whole, total, claimants);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (children[i]->is_leaf) {
+      cuts[children[i]] += (claimants[i].demand - parts[i]).max(ResourceVector());
+    } else {
+      split_pool(view, static_cast<const Role&>(*children[i]), parts[i], total, demands, cuts);
+    }
+  }
+}
+
+// The parts of the leaves' demands that the agents of their pools cannot have.
+DemandOfNodes cuts_by_pools(const View& view, const ResourceVector& total) {
+  DemandOfNodes cuts;
+  if (!view.cluster.some_inflexible) return cuts;
+  std::map<size_t, DemandOfNodes> pools;
+  for (const auto& [id, l] : view.cluster.leaves) {
+    const ResourceVector limit = limit_of(view, *l, total);
+    for (const AskEntry* ask : l->order) {
+      const int64_t count =
+          ask->placed + (view.wants_offers(*l) ? counted(view, *ask, total, limit) : 0);
+      const std::optional<size_t> pool = count > 0 ? pool_of(view.cluster, *ask) : std::nullopt;
+      if (!pool) continue;
+      const ResourceVector wanted = times(ask->ask.shape, count);
+      for (const Node* node = l.get(); node != nullptr; node = node->parent) {
+        ResourceVector& sum = pools[*pool][node];
+        sum = sum_of(sum, wanted);
+      }
+    }
+  }
+  const Role& root = view.cluster.tree.root();
+  for (const auto& [pool, demands] : pools) {
+    const ResourceVector& whole = view.cluster.pools.totals[pool];
+    if (!demands.at(&root).fits_in(whole)) split_pool(view, root, whole, total, demands, cuts);
+  }
+  return cuts;
+}
+
+// Its use plus its asks, each ask only as far as the limits allow it alone.
+ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVector& total) {
+  ResourceVector wanted = view.use(leaf);
+  if (!view.wants_offers(leaf)) return wanted;
+  const ResourceVector limit = limit_of(view, leaf, total);
   if (leaf.mode == OfferMode::kOpen) {
     if (leaf.refuses) return wanted;
     if (leaf.implied() == nullptr) return wanted.max(limit);
   }
   for (const AskEntry* ask : leaf.order) {
-    if (ask->is_refused || (leaf.mode == OfferMode::kOpen && !ask->is_implied())) continue;
-    // Tasks beyond those that fill the cluster make no difference, and the proportions stay.
-    int64_t count = view.unmet(*ask);
-    if (count == 0 || !could_be_served(view.cluster, *ask)) continue;
-    for (const ResourceKind kind : kResourceKinds) {
-      const int64_t amount = ask->ask.shape[kind];
-      if (amount == 0) continue;
-      count = std::min(count, total[kind] / amount + 1);
-      if (limit[kind] < total[kind]) count = std::min(count, limit[kind] / amount);
-    }
+    const int64_t count = counted(view, *ask, total, limit);
     for (const ResourceKind kind : kResourceKinds) {
       const Int128 amount = Int128(ask->ask.shape[kind]) * count + wanted[kind];
       wanted[kind] = static_cast<int64_t>(std::min<Int128>(amount, kDemandMax));
@@ -151,18 +226,22 @@ ResourceVector within_limit(const Quota& limit, const std::vector<ResourceVector
   return allowed;
 }
 
-Needs gather(const View& view, const Node& node, const ResourceVector& total, NeedsOfNodes& all) {
+Needs gather(const View& view, const Node& node, const ResourceVector& total,
+             const DemandOfNodes& cuts, NeedsOfNodes& all) {
   Needs needs;
   view.entitlement(node) = {};
   if (node.is_leaf) {
-    view.demand(node) = needs.demand = demand_of(view, static_cast<const Leaf&>(node), total);
+    needs.demand = demand_of(view, static_cast<const Leaf&>(node), total);
+    const auto cut = cuts.find(&node);
+    if (cut != cuts.end()) needs.demand = (needs.demand - cut->second).max(ResourceVector());
+    view.demand(node) = needs.demand;
   } else {
     const Role& role = static_cast<const Role&>(node);
     ResourceVector& demand = view.demand(role);
     demand = {};
     std::vector<ResourceVector> demands;
     for_each_child(role, [&](Node& child) {
-      const Needs of_child = gather(view, child, total, all);
+      const Needs of_child = gather(view, child, total, cuts, all);
       demand = sum_of(demand, view.demand(child));
       needs.floor = sum_of(needs.floor, of_child.floor);
       demands.push_back(of_child.demand);
@@ -287,7 +366,7 @@ void compute_entitlements(const View& view) {
   const Role& root = view.cluster.tree.root();
   const ResourceVector total = view.usable_total();
   NeedsOfNodes all;
-  gather(view, root, total, all);
+  gather(view, root, total, cuts_by_pools(view, total), all);
   view.entitlement(root) = total;
   hand_down(view, root, total, all);
 }

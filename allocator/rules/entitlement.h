@@ -32,10 +32,11 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
 
 // Sets demand and entitlement of all nodes, from the top: the root is entitled to usable_total(),
 // and each role's entitlement is split among its children. No node is entitled to more than its
-// limits allow, nor to anything for an ask that would fit no agent even if all were empty. A
-// guarantee that names only some kinds is a floor for the others too, as far as the demand needs
-// them beside the named kinds. A leaf without asks that takes open offers has unlimited demand.
-// O(nodes * log(levels) + asks).
+// limits allow, nor to anything for an ask that would fit no agent even if all were empty. Asks
+// that suit the same agents are entitled to at most these agents (pools.h). A guarantee that names
+// only some kinds is a floor for the others too, as far as the demand needs them beside the named
+// kinds. A leaf without asks that takes open offers has unlimited demand. O(nodes * log(levels) +
+// asks), and the same once more for each pool with too much demand.
 void compute_entitlements(const View& view);
 
 }  // namespace proffer::fair

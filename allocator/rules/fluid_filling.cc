@@ -164,10 +164,11 @@ class Filling {
     state.first_ask = asks_.size();
     const std::vector<FluidAsk>& asks = nodes_[node].asks;
     for (size_t j = 0; j < asks.size(); ++j) {
+      const int64_t most = std::clamp<int64_t>(asks[j].tasks_max, 0, kFluidTasksMax) * kTaskOne;
       asks_.push_back({.node = node,
                        .place = j,
                        .shape = asks[j].shape,
-                       .most = std::clamp<int64_t>(asks[j].tasks_max, 0, kFluidTasksMax) * kTaskOne,
+                       .most = std::min(most, asks[j].cap.value_or(most)),
                        .stopped = asks[j].shape.is_zero() || !asks[j].shape.fits_in(total_)});
     }
     const auto first = asks_.begin() + static_cast<std::ptrdiff_t>(state.first_ask);

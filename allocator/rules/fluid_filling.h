@@ -20,6 +20,7 @@
 // hand.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "allocator/cluster/leaves.h"
@@ -32,9 +33,10 @@ namespace proffer::fair {
 inline constexpr int64_t kFluidTasksMax = int64_t{1} << 40;
 
 struct FluidAsk {
-  ResourceVector shape = {};  // of one task
-  int64_t tasks_max = 0;      // all wanted tasks: running, offered and unmet
-  int32_t priority = 0;       // higher first
+  ResourceVector shape = {};        // of one task
+  int64_t tasks_max = 0;            // all wanted tasks: running, offered and unmet
+  int32_t priority = 0;             // higher first
+  std::optional<int64_t> cap = {};  // at most this, in units of kTaskOne
 };
 
 // A role, or a leaf, which has asks and no children.

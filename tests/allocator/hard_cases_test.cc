@@ -325,7 +325,7 @@ Story owners_and_guests() {
   s.agent("a4", "cpus:4;mem:4GiB", "rack:r7");
   s.role("owner", "cpus:16;mem:16GiB");
   s.framework("resident", "owner").tasks("r", "cpus:1;mem:1GiB", 1, hours(1));
-  s.ask().constraints = {parse_constraint("rack == r7").value()};
+  s.ask().prefer = {.hosts = {"a4"}, .wait = hours(1)};
   s.framework("guest", "guest").tasks("t", "cpus:1;mem:1GiB", 1'000, minutes(3));
   // The task does not run: the resident stays on the only agent of its rack.
   s.framework("host", "owner", sim::Takes::kAsks, seconds(10))

@@ -435,6 +435,31 @@ TEST(Entitlement, GoesDownTheTree) {
   EXPECT_NEAR(static_cast<double>(s.role("eng/web").entitlement[ResourceKind::kCpus]), 6'000, 2);
 }
 
+// Four tenants need the one agent with a fast disk, two may use all agents.
+TEST(Entitlement, OfBoundAsksIsAtMostTheirAgents) {
+  AllocatorScenario s;
+  for (int i = 0; i < 9; ++i) s.agent(text("plain-", i), "cpus:8;mem:8GiB");
+  s.agent("fast", "cpus:8;mem:8GiB", "disk:ssd");
+  const auto entitled = [&](const std::string& role) {
+    return static_cast<double>(s.role(role).entitlement[ResourceKind::kCpus]);
+  };
+  for (const char* name : {"x", "y", "c", "d"}) {
+    const std::string role = *name > 'd' ? text("b/", name) : name;
+    s.framework(name).in_role(role).asks("cpus:1;mem:1", 100, "task", "disk == ssd");
+  }
+  s.framework("one").asks("cpus:1;mem:1");
+  s.framework("four").asks("cpus:4;mem:1");
+  s.run_until_nothing_fits();
+  for (const char* role : {"b", "c", "d"}) EXPECT_NEAR(entitled(role), 2'667, 2) << role;
+  EXPECT_NEAR(entitled("b/x"), 1'333, 2);
+  EXPECT_NEAR(entitled("one"), 36'000, 2);
+  EXPECT_NEAR(entitled("four"), 36'000, 2);
+  // One of them does not need it any more.
+  s.framework("c").asks("cpus:1;mem:1");
+  EXPECT_NEAR(entitled("d"), 4'000, 2);
+  EXPECT_NEAR(entitled("one"), 24'000, 2);
+}
+
 TEST(Entitlement, BoundsAnAskThatMayNotBorrow) {
   AllocatorScenario s;
   s.agent("a1", "cpus:12;mem:12GiB");
