@@ -1,4 +1,4 @@
-// right_of() and plan_reclaim(); what they are for is told in reclaim_plan.h.
+// right_of() and plan_reclaim(); reclaim_plan.h says what they are for.
 
 #include "allocator/waiting/reclaim_plan.h"
 

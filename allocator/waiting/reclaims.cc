@@ -1,4 +1,4 @@
-// Reclaims: reclaim() first. What they are for is told in reclaims.h.
+// Reclaims: reclaim() first. reclaims.h says what they are for.
 
 #include "allocator/waiting/reclaims.h"
 
