@@ -569,7 +569,7 @@ int run_run(const Words& words) {
                    "environment of the command: ALL of this shell's (default), NONE, or names");
   arguments.flag("--sandbox-home", &exported.has_sandbox_home,
                  "HOME is the sandbox (default: the home directory of the user)");
-  arguments.flag("-n,--no-input", &options.no_input,
+  arguments.flag("--no-input", &options.no_input,
                  "do not read standard input: that of the command is empty");
   arguments.flag("--login", &is_login, "run the command in a login shell (profile files, modules)");
   arguments.option(

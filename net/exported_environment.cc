@@ -19,8 +19,9 @@ namespace {
 constexpr std::string_view kAll = "ALL";
 constexpr std::string_view kNone = "NONE";
 
+// The agent knows the name of the user of the task.
 bool is_of_this_shell(std::string_view name) {
-  constexpr std::string_view kOwn[] = {"PWD", "OLDPWD", "SHLVL", "_", "TMPDIR"};
+  constexpr std::string_view kOwn[] = {"PWD", "OLDPWD", "SHLVL", "_", "TMPDIR", "USER", "LOGNAME"};
   if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) return true;
   return name.starts_with("PROFFER_") && name != "PROFFER_MASTER";
 }

@@ -20,9 +20,9 @@ struct ExportChoice {
 
 // The variables of this process that `choice` names, with the file mode mask and, unless it is
 // NONE, the soft limits of this process (process_settings.h). ALL leaves out what is true of this
-// shell only (PWD, OLDPWD, SHLVL, _, TMPDIR) and what Proffer sets itself (PROFFER_…, but not
-// PROFFER_MASTER). Errors: kInvalidArgument (a name that is not set, more than kEnvironmentBytesMax
-// or kEnvironmentEntriesMax).
+// shell only (PWD, OLDPWD, SHLVL, _, TMPDIR) and what Proffer sets itself (USER, LOGNAME and
+// PROFFER_…, but not PROFFER_MASTER). Errors: kInvalidArgument (a name that is not set, more than
+// kEnvironmentBytesMax or kEnvironmentEntriesMax).
 Result<std::map<std::string, std::string>> exported_environment(const ExportChoice& choice);
 
 // The shell of $SHELL if it takes -l and -c as sh does, else /bin/sh: to run a command in a login

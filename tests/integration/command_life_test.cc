@@ -202,14 +202,15 @@ TEST_F(Surroundings, HaveTheStandardInput) {
   EXPECT_EQ(shell("$P run -- sh -c 'read a; echo got $a; cat' <<< $'one\\ntwo'").out,
             "got one\ntwo\n");
   EXPECT_EQ(shell("$P run -- wc -c </dev/null").out, "0\n");
-  EXPECT_EQ(shell("echo data | $P run -n -- wc -c").out, "0\n");
+  EXPECT_EQ(shell("echo data | $P run --no-input -- wc -c").out, "0\n");
   // Larger than every buffer on the way, from a pipe and a file, to a reader that is slow at first.
   const std::string sum = shell("seq 400000 | sha256sum").out;
   EXPECT_EQ(shell("seq 400000 | $P run -- 'sleep 0.3; sha256sum'").out, sum);
   EXPECT_EQ(shell("seq 400000 >file; $P run -- sha256sum <file").out, sum);
   // A command that does not read to the end.
   EXPECT_EQ(shell("yes | $P run -- head -n 1").out, "y\n");
-  const Exit loop = shell("printf '1\\n2\\n' | while read line; do $P run -n -- echo $line; done");
+  const Exit loop =
+      shell("printf '1\\n2\\n' | while read line; do $P run --no-input -- echo $line; done");
   EXPECT_EQ(loop.out, "1\n2\n");
 }
 

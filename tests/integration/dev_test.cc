@@ -403,9 +403,9 @@ TEST(Agent, MoreTasksThanItsSoftLimitOfDescriptorsOutliveItsRestart) {
   };
   auto agent = start_limited();
   TemporaryDirectory files;
-  const auto tasks =
-      cluster.start({"run", "--count", "40", "--cpus", "1", "--mem", "16", "--name", "s", "--",
-                     "ulimit -Sn >> " + (files / "limits") + "; exec sleep 1000"});
+  const auto tasks = cluster.start({"run", "--count", "40", "--cpus", "1", "--mem", "16", "--name",
+                                    "s", "--export", "NONE", "--",
+                                    "ulimit -Sn >> " + (files / "limits") + "; exec sleep 1000"});
   ASSERT_TRUE(eventually([&] { return cluster.running_tasks("s") == 40; }));
   agent->kill(SIGKILL);
   agent->wait();

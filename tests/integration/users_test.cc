@@ -192,9 +192,9 @@ TEST_F(OtherUser, HasOnlyThoseFilesFetchedThatItMayRead) {
 // The identity of another user's task, and what it must not do: read root's sandbox or the agent's
 // files, or signal a task of root.
 TEST_F(OtherUser, RunsTasksAsItself) {
-  Process task(
-      {program("proffer"), "run", "--", "echo secret > file; echo $$ > $HOME/pid; sleep 1000"},
-      {{"PROFFER_MASTER", socket_path()}});
+  Process task({program("proffer"), "run", "--",
+                "echo secret > file; echo $$ > $PROFFER_SANDBOX/pid; sleep 1000"},
+               {{"PROFFER_MASTER", socket_path()}});
   fs::path sandbox;
   ASSERT_TRUE(eventually([&] {
     std::error_code none;

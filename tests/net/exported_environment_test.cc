@@ -38,7 +38,7 @@ TEST_F(Exported, AllIsTheShellsWithoutWhatIsTrueOnlyThere) {
   EXPECT_EQ(all->at("TOOL_HOME"), "/opt/tool");
   EXPECT_EQ(all->at("HOME"), "/home/ada");
   EXPECT_EQ(all->at("PROFFER_MASTER"), "/run/master.sock");
-  for (const char* name : {"TMPDIR", "PWD", "SHLVL", "_", "PROFFER_TASK_ID"}) {
+  for (const char* name : {"TMPDIR", "PWD", "SHLVL", "_", "USER", "LOGNAME", "PROFFER_TASK_ID"}) {
     EXPECT_FALSE(all->contains(name)) << name;
   }
   EXPECT_TRUE(all->contains("PROFFER_UMASK"));
