@@ -36,6 +36,10 @@ struct CommandLife : testing::Test {
   bool is_up(const std::string& name) const {
     return eventually([&] { return read_file(file(name) + ".up").ends_with('\n'); });
   }
+  static pid_t parent_of(pid_t pid) {
+    const std::string status = read_file(text("/proc/", pid, "/status"));
+    return std::stoi(status.substr(status.find("PPid:") + 5));
+  }
   static std::string seq(int last) {
     std::string lines;
     for (int i = 1; i <= last; ++i) lines += text(i, "\n");
@@ -82,10 +86,8 @@ TEST_F(CommandLife, EveryWayToEndATaskGivesItsGrace) {
   EXPECT_EQ(cluster.proffer({"kill", "words-1"}).code, 0);
   started["interrupted"]->kill(SIGINT);
   // The executor is the parent of the shell.
-  const std::string shell = read_file(file("signalled.up"));
-  const Exit parents =
-      test::run({"sh", "-c", text("ps -o ppid= -p $(ps -o ppid= -p ", shell, ")")});
-  ASSERT_EQ(::kill(std::stoi(parents.out), SIGTERM), 0) << parents.err;
+  const pid_t executor = parent_of(parent_of(std::stoi(read_file(file("signalled.up")))));
+  ASSERT_EQ(::kill(executor, SIGTERM), 0) << executor;
   EXPECT_EQ(cluster.proffer({"drain", "agent-2", "--wait"}).code, 0);
   const Exit cancelled = cluster.proffer({"batch", "cancel", "cancelled-2"});
   EXPECT_EQ(cancelled.code, 0) << cancelled.err;
