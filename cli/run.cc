@@ -69,13 +69,16 @@ int exit_code_of(const proto::TaskStatus& status, bool is_strict) {
   return kExitRefused;
 }
 
-// Each task carries its environment, and one accept is one message.
+// Each task carries its environment, and one accept is one message. Below the size of a gang, none
+// can be launched.
 size_t tasks_in_one_message(const RunOptions& options) {
   constexpr size_t kOverheadBytes = 2'048;
   size_t bytes = kOverheadBytes + options.command.size();
   for (const auto& [name, value] : options.environment) bytes += name.size() + value.size() + 48;
   for (const proto::FetchedFile& file : options.fetch) bytes += file.uri.size() + 256;
-  return std::max<size_t>(kFrameBytesMax * 3 / 4 / bytes, 1);
+  const size_t most = std::max<size_t>(kFrameBytesMax * 3 / 4 / bytes, 1);
+  const auto gang = static_cast<size_t>(options.ask.gang);
+  return most < gang ? most : most - most % gang;
 }
 
 class Run {
@@ -143,6 +146,7 @@ class Run {
   std::set<TaskId> followed_;
   std::map<int64_t, proto::TaskStatus> failed_;  // by the number in the task's name
   int interrupted_by_ = 0;                       // the signal
+  bool was_cut_ = false;                         // it came before all tasks were launched
   bool connected_ = false;
   bool ending_ = false;
   std::atomic<bool> is_incomplete_ = false;  // an agent has dropped output
@@ -240,7 +244,7 @@ void Run::on_update(const proto::TaskStatus& status) {
     return;
   }
   streams_.ended(status.task);
-  if (status.state == proto::TaskState::kRefused &&
+  if (status.state == proto::TaskState::kRefused && interrupted_by_ == 0 &&
       (status.reason == proto::TaskReason::kOfferNotValid ||
        status.reason == proto::TaskReason::kAgentNotAvailable ||
        status.reason == proto::TaskReason::kGangIncomplete)) {
@@ -289,6 +293,7 @@ void Run::interrupt(int signal) {
     print_note_text(text("ending ", live_.size(), live_.size() == 1 ? " task" : " tasks",
                          "; again: without waiting for the end"));
   }
+  was_cut_ = wanted_ > 0;
   wanted_ = 0;
   declare();
   for (const TaskId& task : live_) scheduler_.kill(task);
@@ -296,6 +301,7 @@ void Run::interrupt(int signal) {
 
 // That of the first task in order that failed.
 int Run::exit_code() {
+  if (failed_.empty() && was_cut_) return 128 + interrupted_by_;
   if (failed_.empty()) return is_incomplete_ ? kExitRefused : 0;
   const proto::TaskStatus& first = failed_.begin()->second;
   if (interrupted_by_ != 0) return first.exit_code.value_or(128 + interrupted_by_);
@@ -327,6 +333,7 @@ void Run::tell_ended(const proto::TaskStatus& status) {
 }
 
 void Run::on_output_closed(const TaskId& task) {
+  if (options_.json) flush_json(task);
   proto::TaskStatus status;
   {
     const std::lock_guard lock(ends_mutex_);
@@ -337,7 +344,6 @@ void Run::on_output_closed(const TaskId& task) {
     }
     status = ended.mapped();
   }
-  if (options_.json) flush_json(task);
   tell("ended", status);
 }
 
@@ -705,6 +711,14 @@ int run_run(const Words& words) {
   options.command = shell_command(command);
   if (!options.json) print_variable_notes(options.command, environment);
   if (is_login) options.command = shell_command({login_shell(), "-lc", options.command});
+  if (const size_t most = tasks_in_one_message(options);
+      most < static_cast<size_t>(options.ask.gang)) {
+    return usage(Error::invalid_argument(text("--gang ", options.ask.gang,
+                                              ": with this environment at most ", most,
+                                              " tasks can be launched at once"))
+                     .with_hint("name the variables that the command needs, as in "
+                                "--export=PATH,LANG, or --export=NONE"));
+  }
   // Never destroyed: the process ends now, and closing its connections and threads one by one would
   // take a third of a short command's time.
   static Run& run = *new Run(std::move(options));

@@ -266,6 +266,11 @@ TEST_F(Surroundings, OfManyTasksAreSentInSeveralMessages) {
       "; $P run -- true");
   EXPECT_EQ(large.code, 2);
   EXPECT_THAT(large.err, HasSubstr("--export=PATH,LANG"));
+  const Exit gang = shell(
+      "export BIG=$(head -c 100000 /dev/zero | tr '\\0' x)"
+      "; $P run --count 40 --gang 40 --cpus 0.1 --mem 16 -- true");
+  EXPECT_EQ(gang.code, 2);
+  EXPECT_THAT(gang.err, HasSubstr("--gang 40: with this environment at most 7 tasks"));
 }
 
 TEST_F(Surroundings, OfADirectoryThatIsGoneAreRefused) {
