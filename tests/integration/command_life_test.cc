@@ -216,6 +216,22 @@ TEST_F(Surroundings, HaveTheStandardInput) {
   EXPECT_EQ(loop.out, "1\n2\n");
 }
 
+// Parts of the input are messages through the master, and messages are lost with it.
+TEST_F(Surroundings, GoOnWithTheInputAfterTheMasterWasKilled) {
+  const std::string sum = shell("(seq 200000; seq 300000) | sha256sum").out;
+  Process running(
+      {"bash", "-c",
+       text("(seq 200000; until [ -e ", file("go"), " ]; do sleep 0.05; done; ", "seq 300000) | ",
+            program("proffer"), " run --name fed -- 'echo up >", file("fed.up"), "; sha256sum'")},
+      {{"PROFFER_MASTER", cluster_.master()}});
+  ASSERT_TRUE(is_up("fed"));
+  const auto master = cluster_.restart_master();
+  write_file(file("go"), "");
+  const Exit fed = running.wait();
+  EXPECT_EQ(fed.code, 0) << fed.err;
+  EXPECT_EQ(fed.out, sum);
+}
+
 TEST_F(Surroundings, AreChosenByOptions) {
   const std::string print = " -- sh -c 'echo $TOOL,$HOME,$LANG'";
   EXPECT_EQ(shell("$P run --export NONE" + print).out, text(",", home_.path(), ",C.UTF-8\n"));
