@@ -28,7 +28,7 @@ Result<ByteText> split_byte_text(std::string_view whole) {
     const std::string digits(static_cast<size_t>(3 * (power + 1)), '0');
     return Error::invalid_argument(text(quoted(given), " has two readings: ", parts.number,
                                         unit.front(), "iB, or ", parts.number, digits, " bytes"))
-        .with_hint(text("write ", parts.number, unit.front(), "iB, or the number of bytes with B"));
+        .with_hint(text("write ", parts.number, unit.front(), "iB"));
   }
   return Error::invalid_argument(text("unknown unit ", quoted(unit), " in ", quoted(given)))
       .with_hint(std::string(kUnitsHint));
