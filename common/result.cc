@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "common/check.h"
+#include "common/printable.h"
 
 namespace proffer {
 namespace {
@@ -24,6 +25,11 @@ std::optional<ErrorCode> parse_error_code(std::string_view text) {
     if (kNames[i] == text) return static_cast<ErrorCode>(i);
   }
   return std::nullopt;
+}
+
+Error Error::with_hint(std::string_view hint) && {
+  hint_ = printable_lines(hint);
+  return std::move(*this);
 }
 
 namespace detail {

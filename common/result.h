@@ -63,10 +63,8 @@ class [[nodiscard]] Error {
   const std::string& message() const { return message_; }
   const std::string& hint() const { return hint_; }
 
-  Error with_hint(std::string hint) && {
-    hint_ = std::move(hint);
-    return std::move(*this);
-  }
+  // A hint often repeats a value that was given; so it is escaped as by printable_lines().
+  Error with_hint(std::string_view hint) &&;
   // Puts `context` and ": " before the message.
   Error in(std::string_view context) && {
     message_ = std::string(context) + ": " + message_;

@@ -85,7 +85,7 @@ std::string print(const service::AppSpec& app) {
 
 void fuzz_app_file(Input input) {
   const Result<service::AppFile> file = service::parse_apps(text_of(input));
-  if (!file) return check_told(file.error());
+  if (!file) return check_refused_document(file.error());
   CHECK(!file->apps.empty() && file->apps.size() <= service::kAppsPerFileMax);
   CHECK_EQ(file->lines.size(), file->apps.size());
   std::string printed;

@@ -132,7 +132,7 @@ batch::JobFile without_lines(batch::JobFile file) {
 
 void fuzz_job_file(Input input) {
   const Result<batch::JobFile> job = batch::parse_job_file(text_of(input));
-  if (!job) return check_told(job.error());
+  if (!job) return check_refused_document(job.error());
   if (job_file_fuzz::has_long_name(*job)) return;
   const std::string printed = job_file_fuzz::print(*job);
   const Result<batch::JobFile> again = batch::parse_job_file(printed);

@@ -2,6 +2,7 @@
 
 // Common code of the targets: their input as text, and the law for messages to people.
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -128,6 +129,27 @@ inline void check_told(const Error& error) {
   CHECK(is_for_terminal(error.message())) << error.message();
   CHECK(is_for_terminal(error.hint())) << error.hint();
   CHECK_LE(error.message().size(), 8'192u) << error.message();
+}
+
+// The law of a refused document, whose errors are refused together (yaml::Errors): several lines
+// are an error each, which begins with its line of the document, except for the app's name before
+// the first and a count of the others at the end. So no line comes from the input.
+inline void check_refused_document(const Error& error) {
+  if (error.message().find('\n') == std::string::npos) {
+    CHECK(error.hint().find('\n') == std::string::npos) << error.hint();
+    return check_told(error);
+  }
+  size_t count = 0;
+  std::istringstream lines(error.message());
+  for (std::string line; std::getline(lines, line); ++count) {
+    check_told(Error::invalid_argument(line));
+    const bool is_error =
+        line.starts_with("line ") || (count == 0 && line.find(": line ") != std::string::npos);
+    CHECK(is_error || (count == 8 && line.starts_with("and "))) << line;
+  }
+  CHECK_LE(count, 9u) << error.message();
+  std::istringstream hints(error.hint());
+  for (std::string hint; std::getline(hints, hint);) CHECK(is_for_terminal(hint)) << hint;
 }
 
 }  // namespace proffer::fuzz

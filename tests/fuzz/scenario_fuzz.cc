@@ -41,7 +41,7 @@ void happens(sim::Scenario scenario) {
 
 void fuzz_scenario(Input input) {
   const Result<sim::Scenario> scenario = sim::parse_scenario(text_of(input));
-  if (!scenario) return check_told(scenario.error());
+  if (!scenario) return check_refused_document(scenario.error());
   CHECK(sim::check_scenario(*scenario));
   const std::string printed = sim::to_yaml(*scenario);
   const Result<sim::Scenario> again = sim::parse_scenario(printed);

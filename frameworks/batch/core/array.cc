@@ -160,9 +160,11 @@ Result<ArrayText> parse_array(std::string_view given) {
     if (const size_t dots = piece.find(".."); dots != std::string_view::npos) {
       const std::string_view to =
           piece.substr(std::min(piece.size(), piece.find_first_not_of('.', dots)));
+      const std::string_view from = piece.substr(0, dots);
+      const bool are_indices = number(from, 0) && number(to, 0);
       return Error::invalid_argument(text("array ", quoted(given), ": ", quoted(piece),
                                           " is not an index, a range, or a range and a step"))
-          .with_hint(text("write ", trimmed(piece.substr(0, dots)), "-", trimmed(to),
+          .with_hint(text("write ", are_indices ? text(from, "-", to) : "0-19",
                           ", or 0-20:5 with a step, or 1,3,7-9"));
     }
     if (!first || !last || !step || (colon != std::string_view::npos && dash > colon)) {
