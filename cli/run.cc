@@ -27,6 +27,7 @@
 #include "net/exported_environment.h"
 #include "proto/fetched_files.h"
 #include "proto/json/json.h"
+#include "proto/limit_warning.h"
 #include "sdk/scheduler.h"
 
 namespace proffer::cli {
@@ -543,6 +544,7 @@ int run_run(const Words& words) {
   std::string grace;
   std::string kill_signal;
   std::string max_run_time;
+  std::string signal;
   int64_t count = 1;
   std::vector<std::string> environment;
   std::vector<std::string> files;
@@ -614,6 +616,8 @@ int run_run(const Words& words) {
   arguments.option("--kill-signal", &kill_signal, "polite signal, as in SIGINT (default SIGTERM)");
   arguments.option("--max-run-time", &max_run_time,
                    "kill a task that runs longer than this (default no limit)");
+  arguments.option("--signal", &signal,
+                   "signal before --max-run-time, as in USR1@60s, for the task to save its work");
   arguments.group("Output");
   arguments.flag("--json", &options.json, "print one JSON object per line");
   arguments.command_line(
@@ -707,6 +711,13 @@ int run_run(const Words& words) {
     Result<int32_t> parsed = proto::parse_kill_signal(kill_signal);
     if (!parsed) return usage(std::move(parsed).error().in("--kill-signal"));
     options.kill_signal = *parsed;
+  }
+  if (!signal.empty()) {
+    const Result<proto::LimitWarning> warning = proto::parse_limit_warning(signal);
+    if (!warning) return usage(Error(warning.error()).in("--signal"));
+    Result<void> ok = proto::check_limit_warning(*warning, options.max_run_time, "--max-run-time");
+    if (!ok) return usage(std::move(ok).error().in("--signal"));
+    options.environment[std::string(proto::kWarningVariable)] = proto::to_text(*warning);
   }
   options.command = shell_command(command);
   if (!options.json) print_variable_notes(options.command, environment);

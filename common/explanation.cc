@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "common/amount_text.h"
 #include "common/check.h"
 #include "common/text.h"
 
@@ -48,8 +49,8 @@ std::string amounts_of(const HinderedAgents& hindered, std::string_view most) {
          : hindered.wanted == kWholeDevice ? " whole device"
                                            : " whole devices";
   }
-  return text(": a task takes ", print_milli(hindered.wanted), of, ", at most ",
-              print_milli(hindered.most), " ", most);
+  return text(": a task takes ", amount_text(*hindered.kind, hindered.wanted), of, ", at most ",
+              amount_text(*hindered.kind, hindered.most), " ", most);
 }
 
 // The values of agents that do not meet a constraint.
@@ -61,8 +62,8 @@ std::string values_of(const HinderedAgents& hindered) {
 
 std::string left_of(const HinderedAgents& hindered) {
   if (!hindered.kind) return {};
-  return text(": it takes ", print_milli(hindered.wanted), " ", to_text(*hindered.kind), ", ",
-              print_milli(hindered.most), " are left");
+  return text(": it takes ", named_amount(*hindered.kind, hindered.wanted), ", ",
+              amount_text(*hindered.kind, hindered.most), " are left");
 }
 
 std::string holders_of(const HinderedAgents& hindered, std::string_view by) {
@@ -87,8 +88,8 @@ std::string owed_text(const std::vector<Holder>& owed) {
     out += text(out.empty() ? "" : ", and ", one.role.str(), "/", one.framework.str());
     for (const ResourceKind kind : kResourceKinds) {
       if (one.entitled[kind] == 0) continue;
-      out += text(", which is entitled to ", print_milli(one.entitled[kind]), " ", to_text(kind),
-                  " and has ", print_milli(one.amounts[kind]));
+      out += text(", which is entitled to ", named_amount(kind, one.entitled[kind]), " and has ",
+                  amount_text(kind, one.amounts[kind]));
       // It has its share now, and catches up for a time with less.
       if (one.amounts[kind] >= one.entitled[kind]) out += " after it had less for a while";
     }
@@ -192,9 +193,9 @@ std::string changes_text(const AskExplanation& ask) {
                  : text("no agent meets ", quoted(change.constraint), values_of(change));
       meets_constraints = false;
     } else if (change.why == Hindrance::kLimit) {
-      out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
-                  ", but the limit of role ", quoted(change.role.str()), " is ",
-                  print_milli(change.most));
+      out +=
+          text("it takes ", named_amount(*change.kind, change.wanted), ", but the limit of role ",
+               quoted(change.role.str()), " is ", amount_text(*change.kind, change.most));
       meets_constraints = false;  // other values do not matter
     } else if (change.why == Hindrance::kGang) {
       out +=
@@ -206,8 +207,8 @@ std::string changes_text(const AskExplanation& ask) {
     } else if (change.why == Hindrance::kStaticPortTotal) {
       out += text("no agent has port ", change.wanted, " among its ports (--resources of agents)");
     } else if (change.kind) {
-      out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
-                  ", but no agent has more than ", print_milli(change.most));
+      out += text("it takes ", named_amount(*change.kind, change.wanted),
+                  ", but no agent has more than ", amount_text(*change.kind, change.most));
     } else {
       out += text("it takes ", change.wanted, " ports, but no agent has more than ", change.most);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/amount_text.h"
 #include "common/check.h"
 #include "common/text.h"
 
@@ -92,7 +93,8 @@ std::string to_text(const Remedy& remedy) {
   switch (remedy.kind) {
     case RemedyKind::kTakesLess:
       if (!remedy.resource) return text("if ports ≤ ", remedy.amount);
-      return text("if ", to_text(*remedy.resource), " ≤ ", print_milli(remedy.amount));
+      return text("if ", to_text(*remedy.resource), " ≤ ",
+                  amount_text(*remedy.resource, remedy.amount));
     case RemedyKind::kFewerTogether:
       return text("if at most ", remedy.amount, remedy.amount == 1 ? " task has" : " tasks have",
                   " to start together");

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "common/amount_text.h"
 #include "common/check.h"
 #include "common/text.h"
 
@@ -15,8 +16,8 @@ constexpr std::array<std::string_view, kRoleHindranceCount> kRoleHindranceNames 
 
 std::string left_of(const HeldAsks& held) {
   if (!held.kind) return "";
-  return text(": it takes ", print_milli(held.wanted), " ", to_text(*held.kind), ", ",
-              print_milli(held.left), " are left");
+  return text(": it takes ", named_amount(*held.kind, held.wanted), ", ",
+              amount_text(*held.kind, held.left), " are left");
 }
 
 }  // namespace

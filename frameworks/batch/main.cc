@@ -480,6 +480,8 @@ class Verbs {
     command->add_flag("--as-ended", job_.as_ended,
                       "print the output of elements in the order in which they end");
     command->option_defaults()->group("Elements");
+    command->add_option("--signal", flags.signal,
+                        "signal before the time limit of an element, as in USR1@60s");
     command->add_option("--at-once", flags.at_once,
                         name == "map"
                             ? "maximum number of elements that run at a time"

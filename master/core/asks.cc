@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/amount_text.h"
 #include "common/constraint_matcher.h"
 #include "common/roles.h"
 #include "common/text.h"
@@ -169,9 +170,9 @@ std::string Master::State::limit_against(const Ask& ask, const RoleName& role) c
     for (const ResourceKind kind : kResourceKinds) {
       const std::optional<int64_t> limit = found->second.limit[kind];
       if (!limit || ask.shape[kind] * ask.gang <= *limit || ask.count == 0) continue;
-      return text("it takes ", print_milli(ask.shape[kind] * ask.gang), " ", to_text(kind),
+      return text("it takes ", named_amount(kind, ask.shape[kind] * ask.gang),
                   ask.gang > 1 ? text(" for its gang of ", ask.gang) : std::string(),
-                  ", but the limit of role ", quoted(at.str()), " is ", print_milli(*limit));
+                  ", but the limit of role ", quoted(at.str()), " is ", amount_text(kind, *limit));
     }
   }
   return "";
@@ -213,8 +214,8 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
   }
   for (const ResourceKind kind : kResourceKinds) {
     if (ask.shape[kind] <= largest[kind]) continue;
-    return text("it takes ", print_milli(ask.shape[kind]), " ", to_text(kind),
-                ", but the largest agent", which, " has ", print_milli(largest[kind]));
+    return text("it takes ", named_amount(kind, ask.shape[kind]), ", but the largest agent", which,
+                " has ", amount_text(kind, largest[kind]));
   }
   if (ask.ports > ports) {
     return text("it takes ", ask.ports, " ports, but no agent", which, " has more than ", ports);

@@ -25,7 +25,9 @@
 #include "net/fd.h"
 #include "net/left_processes.h"
 #include "net/local_client.h"
+#include "net/warn_group.h"
 #include "proto/codec/codec.h"
+#include "proto/limit_warning.h"
 #include "proto/task_group.h"
 #include "slave/executor/health_probe.h"
 #include "slave/executor/last_words.h"
@@ -118,6 +120,8 @@ struct CommandExecutor::Impl {
     std::optional<Time> killed_at = {};  // when the first process that it left behind was killed
     std::string left_note = {};          // about a process whose output may be cut
     std::unique_ptr<Group> group = {};
+    std::unique_ptr<Timer> warning = {};  // before the limit (proto/limit_warning.h)
+    int warning_signal = 0;
     std::unique_ptr<StdinPipe> input = {};  // if its scheduler sends it
 
     bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
@@ -179,6 +183,8 @@ struct CommandExecutor::Impl {
   void start_task(const proto::RunTask& run);
   Result<void> enter_sandbox(const proto::RunTask& run);
   Result<void> make_input(const proto::RunTask& run, Running& command);
+  Result<void> plan_warning(const proto::RunTask& run, Running& command);
+  void warn(const TaskId& id);
   void refuse_task(const proto::RunTask& run, const Error& error);
   void go_on(const TaskId& id);
   Result<pid_t> begin_next(Running& command);
@@ -286,6 +292,7 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   command.kill_grace = run.spec.kill_grace;
   command.kill_signal = run.spec.kill_signal;
   command.data = told_ports(run.assignment.ports);
+  if (Result<void> ok = plan_warning(run, command); !ok) return refuse_task(run, ok.error());
   if (*group) {
     command.group.reset(new Group{.commands = **std::move(group), .run = run});
     running[run.spec.id] = std::move(command);
@@ -311,6 +318,23 @@ Result<void> CommandExecutor::Impl::make_input(const proto::RunTask& run, Runnin
   if (!input) return std::move(input).error();
   command.input = *std::move(input);
   return {};
+}
+
+// The agent ends the task at its limit, which counts from about now.
+Result<void> CommandExecutor::Impl::plan_warning(const proto::RunTask& run, Running& command) {
+  const auto warning = proto::warning_in(run.spec.environment);
+  if (!warning) return warning.error();
+  const Duration limit = run.spec.max_run_time;
+  if (!*warning || limit <= (*warning)->before) return {};
+  command.warning = std::make_unique<Timer>(loop, [this, id = run.spec.id] { warn(id); });
+  command.warning->arm(loop.now() + (limit - (*warning)->before));
+  command.warning_signal = (*warning)->signal;
+  return {};
+}
+
+void CommandExecutor::Impl::warn(const TaskId& id) {
+  const Running& command = running.at(id);
+  if (command.is_wanted()) warn_group(command.pid, command.warning_signal);
 }
 
 // Parts of standard inputs; other messages are not for commands.

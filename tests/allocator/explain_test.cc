@@ -65,7 +65,7 @@ TEST(Explain, CountsEachAgentUnderItsFirstReason) {
     }
     if (row.why == Hindrance::kUsed) {
       EXPECT_EQ(to_text(row),
-                "not enough mem free: a task takes 4096, at most 1024 free; used by other "
+                "not enough mem free: a task takes 4 GiB, at most 1 GiB free; used by other "
                 "(cpus:1;mem:7168)");
     }
     if (row.kind == ResourceKind::kCpus) {
@@ -86,8 +86,8 @@ TEST(Explain, SaysWhatWouldHaveToChangeIfNothingCouldEverFit) {
   const Row rows[] = {
       {"cpus:16", "", 0, "it takes 16 cpus, but no agent has more than 8"},
       {"cpus:16;mem:64GiB", "", 0,
-       "it takes 16 cpus, but no agent has more than 8; it takes 65536 mem, but no agent has more "
-       "than 8192"},
+       "it takes 16 cpus, but no agent has more than 8; it takes 64 GiB of mem, but no agent has "
+       "more than 8 GiB"},
       {"cpus:6", "disk == ssd", 0,
        "it takes 6 cpus, but no agent has more than 4, counting only agents that meet its "
        "constraints"},
@@ -300,7 +300,7 @@ TEST(Explain, WhatIsHeldForAnAskThatIsOwedATaskIsToldSo) {
   // Where nothing is free it comes first for freed resources.
   const AskExplanation mem = explain(s, "mem").asks.at(0);
   EXPECT_EQ(reasons(mem), Texts{"1 used mem"});
-  EXPECT_EQ(owed_text(mem.first), "two/x/both, which is entitled to 6144 mem and has 0");
+  EXPECT_EQ(owed_text(mem.first), "two/x/both, which is entitled to 6 GiB of mem and has 0 MiB");
   const AskExplanation both = explain(s, "both").asks.at(0);
   ASSERT_EQ(reasons(both), Texts{"1 used cpus"});
   EXPECT_EQ(to_text(both.hindered[0]),

@@ -44,7 +44,7 @@ TEST(Remedies, SayHowMuchLessWouldFitAndWhoWouldHaveToEnd) {
   s.decide();
   EXPECT_THAT(
       said(s, "big"),
-      ElementsAre("if mem ≤ 4096", "after 1 task of role 'eng' (web: t-1) ends on agent a1"));
+      ElementsAre("if mem ≤ 4 GiB", "after 1 task of role 'eng' (web: t-1) ends on agent a1"));
 }
 
 TEST(Remedies, SayOnlyWhatAloneSuffices) {

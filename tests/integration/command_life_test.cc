@@ -101,6 +101,40 @@ TEST_F(CommandLife, EveryWayToEndATaskGivesItsGrace) {
   EXPECT_EQ(read_file(file("sidecar")), read_file(file("stopped")));
 }
 
+TEST_F(CommandLife, AWarningComesBeforeTheLimit) {
+  Cluster cluster({.resources = "cpus:8;mem:4096", .batch = true});
+  // It has no handler until it is up, and then goes on until it is warned. The shell around it has
+  // none at all.
+  const std::string saver = home_ / "warned";
+  write_file(saver, "trap 'echo saved; exit 7' USR1\nwhile :; do sleep 0.05; done\n");
+  const std::string line = text("bash ", saver, "; echo code $?");
+  const Words limits = {"--max-run-time", "4s", "--signal", "USR1@3s"};
+  const auto run = [&](const Words& command) {
+    Words words = {"run", "--name", command.front(), "--cpus", "0.1", "--mem", "32"};
+    words.insert(words.end(), limits.begin(), limits.end());
+    words.emplace_back("--");
+    words.insert(words.end(), command.begin(), command.end());
+    return cluster.start(words);
+  };
+  const auto direct = run({"bash", saver});
+  const auto below = run({"sh", "-c", line});
+  const auto careless = run({"sleep", "1000"});
+  const auto array =
+      cluster.start({"batch", "array", "1-2", "--output", file("out"), "--time-limit", "4s",
+                     "--signal", "USR1@3s", "--", "sh", "-c", line});
+  const Exit ended = direct->wait();
+  EXPECT_EQ(ended.code, 7) << ended.err;
+  EXPECT_EQ(ended.out, "saved\n");
+  const Exit shell = below->wait();
+  EXPECT_EQ(shell.code, 0) << shell.err;
+  EXPECT_EQ(shell.out, "saved\ncode 7\n");
+  // A command without a handler ends by the signal, as by a kill.
+  EXPECT_EQ(careless->wait().code, 128 + SIGUSR1);
+  const Exit elements = array->wait();
+  EXPECT_EQ(elements.code, 0) << elements.err;
+  EXPECT_EQ(elements.out, "saved\ncode 7\nsaved\ncode 7\n");
+}
+
 TEST_F(CommandLife, TheGraceIsNeverExceededAndNothingOutlivesIt) {
   Cluster cluster;
   const std::string stubborn =

@@ -20,6 +20,7 @@
 #include "frameworks/batch/core/array.h"
 #include "frameworks/batch/executor/posix.h"
 #include "net/left_processes.h"
+#include "net/warn_group.h"
 
 namespace proffer::batch {
 namespace {
@@ -113,6 +114,10 @@ void ElementGroup::send(int signal) {
   const std::lock_guard lock(mutex_);
   if (group_ > 0) ::kill(-group_, signal);
 }
+void ElementGroup::warn(int signal) {
+  const std::lock_guard lock(mutex_);
+  if (group_ > 0) warn_group(group_, signal);
+}
 bool ElementGroup::is_interrupted() const {
   const std::lock_guard lock(mutex_);
   return is_interrupted_;
@@ -165,7 +170,7 @@ Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
 }
 
 // Waits until it has ended; false if its time was over before.
-bool Element::wait(pid_t pid, Duration timeout) {
+bool Element::wait(pid_t pid, const ElementStart& start, Duration timeout) {
   const auto ended = [pid](int options) {
     siginfo_t info = {};
     int waited = -1;
@@ -192,7 +197,13 @@ bool Element::wait(pid_t pid, Duration timeout) {
       ::poll(&poll, has_descriptor ? 1 : 0, static_cast<int>(nap));
     }
   };
-  if (ends_within(timeout)) return true;
+  Duration left = timeout;
+  if (start.warning && start.warning->before < timeout) {
+    left = start.warning->before;
+    if (ends_within(timeout - left)) return true;
+    group_.warn(start.warning->signal);
+  }
+  if (ends_within(left)) return true;
   group_.send(SIGTERM);
   if (!ends_within(grace_)) {
     group_.send(SIGKILL);
@@ -239,7 +250,7 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
   if (!pid) return pid.error();
   if (*pid < 0) return refused_code;
   const auto began = std::chrono::steady_clock::now();
-  const bool in_time = wait(*pid, timeout);
+  const bool in_time = wait(*pid, start, timeout);
   int status = 0;
   {
     const std::lock_guard lock(group_.mutex_);

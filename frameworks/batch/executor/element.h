@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "common/result.h"
 #include "common/time.h"
+#include "proto/limit_warning.h"
 
 namespace proffer::batch {
 
@@ -25,6 +27,7 @@ class ElementGroup {
  private:
   friend class Element;
   void send(int signal);
+  void warn(int signal);
   bool is_interrupted() const;
   mutable std::mutex mutex_;
   bool is_interrupted_ = false;
@@ -38,6 +41,7 @@ struct ElementStart {
   std::string directory = {};
   int out = -1;
   int err = -1;
+  std::optional<proto::LimitWarning> warning = {};  // of its timeout
 };
 
 class Element {
@@ -48,8 +52,8 @@ class Element {
   // Runs the command to its end, waits for processes of its group that still write (left_processes
   // in net), and kills the rest. Returns its exit code as a shell does: 127 if there is no such
   // program, 126 if it cannot be executed, 128 plus the number of a signal, 124 after the timeout
-  // (zero: none), which first gives the whole group its grace. Errors: kUnavailable if no process
-  // can be started, or the directory cannot be entered.
+  // (zero: none). The whole group gets its warning before the timeout, and its grace after it.
+  // Errors: kUnavailable if no process can be started, or the directory cannot be entered.
   Result<int> run(const ElementStart& start, Duration timeout);
   // True if a signal() found the last command running: then it has not done its work, whatever its
   // exit code.
@@ -57,7 +61,7 @@ class Element {
 
  private:
   Result<pid_t> spawn(const ElementStart& start, int& refused_code);
-  bool wait(pid_t pid, Duration timeout);
+  bool wait(pid_t pid, const ElementStart& start, Duration timeout);
   void wait_for_rest(pid_t group, const ElementStart& start, bool in_time,
                      std::chrono::steady_clock::time_point grace_ends);
 

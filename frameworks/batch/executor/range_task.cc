@@ -103,6 +103,9 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
                      .directory = work.directory,
                      .out = lane->out(),
                      .err = lane->err()};
+  const auto warning = proto::warning_in(work.common.env);
+  if (!warning) return trouble(warning.error());
+  start.warning = *warning;
   Element element(*setting.group, setting.grace);
   MemoryKills kills;
   const Clock::time_point began = Clock::now();

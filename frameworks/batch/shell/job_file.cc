@@ -52,6 +52,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "ok") return one(job.ok);
   if (key == "max_failed") return one(job.max_failed);
   if (key == "timeout") return one(job.timeout);
+  if (key == "signal") return one(job.signal);
   if (key == "directory") return one(job.directory);
   if (key == "each_line") return one(job.each_line);
   if (key == "each_file") return yaml::keep(yaml::texts_of(key, node), job.each_file);

@@ -62,6 +62,7 @@ struct JobText {
   std::optional<std::string> ok = {};          // "0,1"
   std::optional<std::string> max_failed = {};  // "10" or "5%"
   std::optional<std::string> timeout = {};     // another name for time_limit
+  std::optional<std::string> signal = {};      // see proto::parse_limit_warning
   std::optional<std::string> directory = {};
   std::optional<std::string> each_line = {};  // instead of arguments: the lines of a file,
   std::vector<std::string> each_file = {};    // or the files of these inputs

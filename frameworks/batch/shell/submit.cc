@@ -17,6 +17,7 @@
 #include "net/exported_environment.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
+#include "proto/limit_warning.h"
 #include "sdk/shell/given_file.h"
 
 namespace proffer::batch {
@@ -103,6 +104,17 @@ Result<Duration> read_time_limit(const JobText& flags, const JobText& file) {
   return Duration();
 }
 
+// The signal before the time limit of an array's elements, as a variable of their environment.
+Result<void> read_signal(const JobText& given, const Duration& limit, JobSpec& job) {
+  if (!given.signal) return {};
+  const Result<proto::LimitWarning> warning = proto::parse_limit_warning(*given.signal);
+  if (!warning) return Error(warning.error()).in("signal");
+  Result<void> ok = proto::check_limit_warning(*warning, limit, "time_limit");
+  if (!ok) return std::move(ok).error().in("signal");
+  job.env[std::string(proto::kWarningVariable)] = proto::to_text(*warning);
+  return {};
+}
+
 // The values of an array: flags override the file.
 JobText array_text(const JobText& flags, const JobText& file) {
   JobText both = file;
@@ -117,7 +129,7 @@ JobText array_text(const JobText& flags, const JobText& file) {
   if (flags.gang) both.gang = flags.gang;
   for (std::optional<std::string> JobText::*one :
        {&JobText::at_once, &JobText::retries, &JobText::retry_on, &JobText::ok,
-        &JobText::max_failed, &JobText::directory}) {
+        &JobText::max_failed, &JobText::signal, &JobText::directory}) {
     if (flags.*one) both.*one = flags.*one;
   }
   return both;
@@ -563,7 +575,11 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
       return std::move(ok).error();
     }
     job.array->timeout = *time_limit;
+    if (Result<void> ok = read_signal(both, *time_limit, job); !ok) return std::move(ok).error();
     if (Result<void> ok = read_export_text(given, job); !ok) return std::move(ok).error();
+  } else if (both.signal) {
+    return Error::invalid_argument("signal is only for arrays, whose commands can handle it")
+        .with_hint("leave it out: a mapper or reducer keeps nothing when its attempt ends");
   } else {
     job.time_limit = *time_limit;
   }
