@@ -44,6 +44,28 @@ std::string home_directory() {
   return user != nullptr && user->pw_dir != nullptr ? user->pw_dir : "/";
 }
 
+// One entry of the list: ALL, a name, or NAME=VALUE.
+Result<void> add_export(std::string_view entry, std::map<std::string, std::string>& out) {
+  if (entry == kAll) {
+    out.merge(whole_environment());
+    return {};
+  }
+  const size_t equals = entry.find('=');
+  const std::string name(entry.substr(0, equals));
+  const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
+  if (equals != std::string_view::npos && equals > 0) {
+    out[name] = entry.substr(equals + 1);
+  } else if (value != nullptr) {
+    out[name] = value;
+  } else {
+    return Error::invalid_argument(text("--export must be ALL, NONE, or a list of variables that "
+                                        "are set and NAME=VALUE, not ",
+                                        quoted(entry)))
+        .with_hint("set a variable for the command with --env NAME=VALUE");
+  }
+  return {};
+}
+
 Error too_large(std::string_view what) {
   return Error::invalid_argument(text("the environment of this shell has ", what))
       .with_hint(
@@ -62,27 +84,13 @@ std::string login_shell() {
 }
 
 Result<std::map<std::string, std::string>> exported_environment(const ExportChoice& choice) {
-  std::map<std::string, std::string> out;
-  if (choice.variables == kAll) {
-    out = whole_environment();
-  } else if (choice.variables != kNone) {
-    for (const std::string_view name : split(choice.variables, ',')) {
-      const std::string variable(trimmed(name));
-      const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
-      if (value == nullptr) {
-        return Error::invalid_argument(
-                   text("--export must be ALL, NONE or names of variables that are set, not ",
-                        quoted(name)))
-            .with_hint("set a variable for the command with --env NAME=VALUE");
-      }
-      out[variable] = value;
+  std::map<std::string, std::string> out = {{"HOME", home_directory()}};
+  if (choice.variables != kNone) {
+    for (const std::string_view entry : split(choice.variables, ',')) {
+      if (Result<void> ok = add_export(trimmed(entry), out); !ok) return std::move(ok).error();
     }
   }
-  if (choice.has_sandbox_home) {
-    out.erase("HOME");
-  } else {
-    out["HOME"] = home_directory();
-  }
+  if (choice.has_sandbox_home) out.erase("HOME");
   for (auto& [name, value] : process_settings()) {
     if (choice.variables != kNone || name == "PROFFER_UMASK") out[name] = std::move(value);
   }

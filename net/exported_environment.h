@@ -12,7 +12,8 @@
 namespace proffer {
 
 struct ExportChoice {
-  // "ALL", "NONE", or names with commas between.
+  // "NONE", or with commas between: "ALL", names, and NAME=VALUE, which counts more than ALL. A
+  // value has no comma.
   std::string variables = "ALL";
   // HOME is the sandbox; otherwise it is the home directory of this user.
   bool has_sandbox_home = false;

@@ -58,6 +58,17 @@ TEST_F(Exported, NamesAndNoneKeepHomeAndMask) {
   EXPECT_FALSE(exported_environment({.has_sandbox_home = true})->contains("HOME"));
 }
 
+TEST_F(Exported, AListMaySetVariablesAndBeginWithAll) {
+  const auto set = exported_environment({.variables = "TOOL_HOME=/x=y,ALL,HOME=/h,EMPTY="});
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->at("TOOL_HOME"), "/x=y");
+  EXPECT_EQ(set->at("HOME"), "/h");
+  EXPECT_EQ(set->at("EMPTY"), "");
+  EXPECT_EQ(set->at("PROFFER_MASTER"), "/run/master.sock");
+  EXPECT_FALSE(exported_environment({.variables = "NONE,TOOL_HOME"}));
+  EXPECT_FALSE(exported_environment({.variables = "=x"}));
+}
+
 TEST_F(Exported, BadChoicesSayWhatIsAllowed) {
   const auto unset = exported_environment({.variables = "TOOL_HOME,NO_SUCH"});
   ASSERT_FALSE(unset);
