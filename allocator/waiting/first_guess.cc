@@ -35,7 +35,7 @@ ResourceVector part_of_agent(const Cluster& cluster, const Leaf& l) {
 
 bool lacks_guess(const Cluster& cluster, const Leaf& l) {
   if (l.mode != OfferMode::kOpen || !l.wants_offers() || l.refuses) return false;
-  if (l.owner->implied != nullptr || !l.offers.empty()) return false;
+  if (l.owner->implied != nullptr || !l.offered.is_zero()) return false;
   return l.too_large_at != cluster.agents_version || l.too_large_at == 0;
 }
 

@@ -156,7 +156,7 @@ void Reclaims::visit_claimants(const std::function<void(Leaf&)>& visit) const {
 bool Reclaims::lacks_more(const AskEntry& ask) const {
   if (cases_[ask].is_refused) return false;
   if (is_guess(ask) && !is_short(ask)) {  // One piece at a time, until a task is known.
-    return coming(ask) == 0 && ask.leaf->offers.empty() && ask.unmet() > 0;
+    return coming(ask) == 0 && ask.leaf->offered.is_zero() && ask.unmet() > 0;
   }
   return ask.unmet() - cases_[ask].coming >= ask.ask.gang || is_short(ask);
 }
