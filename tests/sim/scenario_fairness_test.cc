@@ -286,17 +286,17 @@ TEST(OpenGuarantee, IsMetWithinAMinuteWithTasksOfAnySize) {
     if (kIsSanitized && cpus < 8) continue;
     for (const bool endless : {false, true}) {
       const std::string_view duration = endless ? "forever" : "{mean: 20s, spread: 0.5}";
-      const std::string yaml =
-          text("until: 5m\nreport_at: [180s]\n"
-               "options: {revokes_per_minute: 1000}\n"
-               "agents:\n  - {name: node, count: 10, resources: \"cpus:16;mem:64GiB\"}\n"
-               "roles:\n  - {name: owner, guarantee: \"cpus:80;mem:320GiB\"}\n"
-               "frameworks:\n  - name: asks\n    role: lab\n    tasks:\n"
-               "      - {name: t, count: 9000, resources: \"cpus:1;mem:1GiB\", duration: ",
-               duration,
-               "}\n  - name: open\n    role: owner\n    takes: open\n    joins: 120s\n"
-               "    tasks:\n      - {name: t, count: 9000, resources: \"cpus:",
-               cpus, ";mem:", cpus, "GiB\", duration: {mean: 20s, spread: 0.5}}\n");
+      const std::string yaml = text(
+          "until: 5m\nreport_at: [180s]\n"
+          "options: {revokes_per_minute: 1000}\n"
+          "agents:\n  - {name: node, count: 10, resources: \"cpus:16;mem:64GiB\"}\n"
+          "roles:\n  - {name: owner, guarantee: \"cpus:80;mem:320GiB\"}\n"
+          "frameworks:\n  - name: asks\n    role: lab\n    tasks:\n"
+          "      - {name: t, count: 9000, resources: \"cpus:1;mem:1GiB\", duration: ",
+          duration,
+          "}\n  - name: open\n    role: owner\n    takes: open\n    joins: 120s\n"
+          "    tasks:\n      - {name: t, count: 9000, resources: \"cpus:",
+          cpus, ";mem:", cpus, "GiB\", duration: {mean: 20s, spread: 0.5}}\n");
       const Report report = simulate_text(yaml);
       const int64_t used = at_first(running("open"))(report) * cpus;
       EXPECT_GE(used, 72) << yaml;
