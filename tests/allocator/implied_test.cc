@@ -64,8 +64,9 @@ TEST(ImpliedAsk, OfAFirstTaskDoublesWithEachRefusal) {
 }
 
 // Endless tasks of one CPU fill the agents when a framework with open offers joins.
-void fill_with_endless(Scenario& s, int64_t agents, const std::string& guarantee) {
-  for (int64_t i = 1; i <= agents; ++i) s.agent(text("a", i), "cpus:16;mem:16GiB");
+void fill_with_endless(Scenario& s, int64_t agents, const std::string& guarantee,
+                       const std::string& gpus = "") {
+  for (int64_t i = 1; i <= agents; ++i) s.agent(text("a", i), "cpus:16;mem:16GiB" + gpus);
   if (!guarantee.empty()) s.guarantee("open", guarantee);
   s.framework("small").asks("cpus:1;mem:512");
   s.run_until_nothing_fits();
@@ -182,6 +183,47 @@ TEST(ImpliedAsk, AFrameworkThatRefusesEachAgentIsGuessedEightTimes) {
     s.framework("small").accepts_all();
   }
   EXPECT_EQ(s.revokes().size(), 16u);
+}
+
+TEST(ImpliedAsk, IsGuessedBelowTheEntitlementWithFairShare) {
+  Scenario s({.reclaim = ReclaimMode::kFairShare});
+  fill_with_endless(s, 2, "");
+  EXPECT_EQ(s.revokes().size(), 2u);
+  end_grace(s);
+  EXPECT_EQ(cpus_offered(s, "open"), 2000);
+}
+
+TEST(ImpliedAsk, AGuessHasAGpuIfAGuaranteeNamesGpus) {
+  for (const auto& [guarantee, gpus] : {std::pair("cpus:8", 0), std::pair("cpus:8;gpus:2", 1000)}) {
+    Scenario s;
+    fill_with_endless(s, 2, guarantee, ";gpus:4");
+    ASSERT_EQ(s.revokes().size(), 2u);
+    end_grace(s);
+    ASSERT_EQ(s.framework("open").outstanding().size(), 1u);
+    const ResourceVector piece = s.framework("open").outstanding()[0].offer.total().amounts;
+    EXPECT_EQ(piece[ResourceKind::kGpus], gpus) << guarantee;
+  }
+}
+
+// A new master knows the tasks of the framework, but none of its answers.
+TEST(ImpliedAsk, AGuessIsTheAverageTaskAfterAFailover) {
+  Scenario s;
+  s.agent("a1", "cpus:16;mem:16GiB");
+  s.guarantee("open", "cpus:12");
+  s.framework("open").subscribes();
+  for (const std::string task : {"t1", "t2"}) {
+    s.allocator().adopt(
+        AgentId("a1"), FrameworkId("open"),
+        running_task(task, RoleName("open"), {.amounts = parse_shape("cpus:3;mem:1GiB").value()}));
+  }
+  s.framework("small").asks("cpus:1;mem:512");
+  s.framework("open").suppresses();
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("small").tasks(), 10);
+  s.advance(kMinimumRuntime);
+  s.framework("open").revives();
+  s.decide();
+  EXPECT_EQ(s.revokes().size(), 3u);
 }
 
 TEST(ImpliedAsk, IsNotGuessedWithoutARightToReclaim) {
