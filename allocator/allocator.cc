@@ -134,9 +134,18 @@ const Grant* Allocator::find_offer(const OfferId& id, const FrameworkId& framewo
 
 void Allocator::settle(const std::vector<OfferId>& offers, std::vector<RunningTask> tasks,
                        const Refusal& refusal, Time now) {
+  const bool launches = !tasks.empty();
   const fair::Cluster::Settled settled = cluster_->settle(offers, std::move(tasks), refusal, now);
   for (AskEntry* ask : settled.met) waiting_->stop(*ask);
-  if (settled.implied) waiting_->imply(*settled.leaf, *settled.implied);
+  if (const AskEntry* ask = settled.leaf->owner->implied) {
+    waiting_->reclaims.note_open_answer(*ask, launches);
+  }
+  if (settled.implied) {
+    waiting_->imply(*settled.leaf, *settled.implied);
+    if (settled.filtered_on != nullptr) {
+      waiting_->reclaims.grow(*settled.leaf, *settled.filtered_on, now);
+    }
+  }
   for (const fair::Cluster::Answer& answer : settled.answers) {
     if (answer.offered == 0) continue;
     waiting_->reclaims.note_answer(*answer.ask, answer.offered, answer.launched);

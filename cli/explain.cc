@@ -50,7 +50,7 @@ void add_reasons(const std::vector<HinderedAgents>& hindered, int64_t usable, in
 void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<std::string>& lines) {
   std::string said;
   if (ask.ask.empty()) {
-    said = text("implied by its answers: tasks of ", to_text(ask.shape));
+    said = text("implied by its answers, or guessed: tasks of ", to_text(ask.shape));
   } else {
     said = text(quoted(ask.ask.str()), " wants ", ask.wanted, " of ", to_text(ask.shape));
   }

@@ -120,7 +120,7 @@ void Round::fill() {
     Leaf& l = *turn.leaf;
     prefetch(l);
     const bool given = l.mode == OfferMode::kOpen
-                           ? give_kept_place(turn, order) || give_fair_piece(turn)
+                           ? give_kept_place(turn, order) || give_fair_piece(turn, order)
                            : give_to_asks(turn, order);
     // Who was asked because of a guarantee and had no use for it is asked again in its turn by
     // share.

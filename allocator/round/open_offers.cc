@@ -146,11 +146,19 @@ bool Round::give_kept_place(const Turn& turn, const LeafOrder& order) {
   return false;
 }
 
-bool Round::give_fair_piece(const Turn& turn) {
+// Like an ask, an implied task that a guarantee covers may use what is kept for claims of others.
+bool Round::give_claimed_place(const Turn& turn, const LeafOrder& order) {
+  AskEntry* const ask = turn.leaf->implied();
+  if (ask == nullptr || turn.leaf->is_guess || turn.within.empty()) return false;
+  if (turn.exceeded(ask->at_once()) != nullptr || !denial(cluster_, *ask).is_none()) return false;
+  return give_of_claims(*ask, turn, order);
+}
+
+bool Round::give_fair_piece(const Turn& turn, const LeafOrder& order) {
   Leaf& l = *turn.leaf;
   if (l.stopped != 0) return false;
   Agent* const a = place_open(l, kAnything).agent;
-  if (a == nullptr) return false;
+  if (a == nullptr) return give_claimed_place(turn, order);
   know_entitlements(cluster_);
   const ResourceVector deficit = l.refuses ? probe_of(l) : l.entitlement - l.use();
   ResourceVector most = deficit.min(permitted(cluster_, l));
@@ -171,6 +179,7 @@ bool Round::give_fair_piece(const Turn& turn) {
   const bool is_too_small =
       ask != nullptr && !l.is_guess && !ask->ask.shape.fits_in(sum_of(piece).amounts);
   if (piece.empty() || is_too_small) {
+    if (give_claimed_place(turn, order)) return true;
     if (!turn.within.empty()) turns_.set_beyond(l, *turn.within.front());
     note_permitted(l, *a);
     return false;

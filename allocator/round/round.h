@@ -116,7 +116,8 @@ class Round {
   // --- open_offers.cc --------------------------------------------------------------------------
   bool fill_open();
   bool give_kept_place(const Turn& turn, const LeafOrder& order);
-  bool give_fair_piece(const Turn& turn);
+  bool give_fair_piece(const Turn& turn, const LeafOrder& order);
+  bool give_claimed_place(const Turn& turn, const LeafOrder& order);
   ResourceVector probe_of(const Leaf& leaf) const;
   bool give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused);
   void note_permitted(Leaf& leaf, const Agent& agent);

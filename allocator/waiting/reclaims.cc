@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/waiting/claims.h"
+#include "allocator/waiting/first_guess.h"
 #include "allocator/waiting/withheld.h"
 #include "common/check.h"
 
@@ -20,6 +22,8 @@ constexpr Duration kLookAgainAfter = seconds(1);
 // Nobody waits for ever for what should have ended.
 constexpr Duration kPatience = kClaimAfter;
 constexpr Duration kCapPeriod = minutes(1);
+// Reclaimed pieces that a framework with open offers may refuse without a launch in between.
+constexpr int64_t kRefusedPieces = 8;
 
 // Leaves that want offers below roles with guarantees, each once.
 void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit) {
@@ -54,6 +58,7 @@ bool Reclaims::reclaim(Time now) {
   }
   // While tasks may be unknown, roles seem to have less than they do.
   if (cluster_.options.reclaim == ReclaimMode::kOff || !cluster_.knows_all_tasks) return false;
+  guess_first_tasks();
   std::vector<Claimant> waiting = claimants(now);
   if (waiting.empty()) return false;
   if (cluster_.options.naive.eager_reclaim) {
@@ -72,6 +77,11 @@ bool Reclaims::reclaim(Time now) {
     AskEntry& ask = *first->ask;
     const ReclaimPlan plan = plan_reclaim(cluster_, *this, ask, first->right, now,
                                           now - cluster_.options.minimum_runtime);
+    if (plan.places.empty() && is_guess(ask) && is_short(ask)) {  // It is too large for the agent.
+      stop(ask);
+      some_fit = true;
+      continue;
+    }
     if (plan.places.empty()) {
       Case& of_ask = cases_[ask];
       of_ask.seen = cluster_.changes;
@@ -129,6 +139,11 @@ std::vector<Reclaims::Claimant> Reclaims::claimants(Time now) {
       found.push_back(*std::move(one));
     }
   };
+  visit_claimants(visit);
+  return found;
+}
+
+void Reclaims::visit_claimants(const std::function<void(Leaf&)>& visit) const {
   if (cluster_.options.reclaim == ReclaimMode::kFairShare) {
     for (const auto& [id, l] : cluster_.leaves) visit(*l);
   } else if (cluster_.tree.root().noticed.is_zero()) {
@@ -136,11 +151,13 @@ std::vector<Reclaims::Claimant> Reclaims::claimants(Time now) {
   } else {  // What has had its notice does not count as used.
     visit_promised(cluster_.tree.root(), visit);
   }
-  return found;
 }
 
 bool Reclaims::lacks_more(const AskEntry& ask) const {
   if (cases_[ask].is_refused) return false;
+  if (is_guess(ask) && !is_short(ask)) {  // One piece at a time, until a task is known.
+    return coming(ask) == 0 && ask.leaf->offered.is_zero() && ask.unmet() > 0;
+  }
   return ask.unmet() - cases_[ask].coming >= ask.ask.gang || is_short(ask);
 }
 
@@ -198,6 +215,35 @@ void Reclaims::note_ends(Time now) {
     const bool lacked = (before + ask.ask.gang) * kTaskOne <= ask.entitled;
     if (!lacked) cases_[ask].patient_until = later(now, kReclaimPatience);
   });
+}
+
+// --- guesses ------------------------------------------------------------------------------------
+
+void Reclaims::guess_first_tasks() {
+  if (cluster_.open_frameworks == 0) return;
+  std::vector<Leaf*> unknown;  // not changed while the tree is walked
+  visit_claimants([&](Leaf& l) {
+    if (lacks_guess(cluster_, l)) unknown.push_back(&l);
+  });
+  for (Leaf* l : unknown) {
+    const ResourceVector shape = first_guess(cluster_, *l);
+    if (shape.is_zero()) continue;
+    l->is_guess = true;
+    cluster_.imply(*l, {.shape = shape, .is_wanted = true});
+  }
+}
+
+bool Reclaims::is_guess(const AskEntry& ask) { return ask.is_implied() && ask.leaf->is_guess; }
+
+void Reclaims::grow(Leaf& l, Agent& a, Time now) {
+  AskEntry* const ask = l.implied();
+  if (ask == nullptr || !l.is_guess || cases_[*ask].is_refused) return;
+  if (cluster_.options.reclaim == ReclaimMode::kOff || !cluster_.knows_all_tasks) return;
+  const bool is_for_others = a.is_set_aside() && !a.by_notice();
+  if (is_for_others || !could_ever_fit(*ask, a) || !suits(*ask, a, now)) return;
+  if (!right_of(cluster_, *this, *ask).any()) return;
+  set_aside(*ask, a, 1, later(now, kCapPeriod));
+  at(a, *ask).is_short = true;
 }
 
 // --- notices ------------------------------------------------------------------------------------
@@ -376,6 +422,16 @@ void Reclaims::note_answer(const AskEntry& ask, int64_t offered, int64_t launche
   Case& of_ask = cases_[ask];
   if (launched < offered && of_ask.is_on_trial) of_ask.is_refused = true;
   if (launched > 0) of_ask.is_on_trial = of_ask.is_refused = false;
+}
+
+void Reclaims::note_open_answer(const AskEntry& ask, bool launches) {
+  Case& of_ask = cases_[ask];
+  if (launches) {
+    of_ask.is_on_trial = of_ask.is_refused = false;
+    of_ask.refused_pieces = 0;
+  } else if (std::exchange(of_ask.is_on_trial, false)) {
+    of_ask.is_refused = ++of_ask.refused_pieces >= kRefusedPieces;
+  }
 }
 
 // --- the naive rule -----------------------------------------------------------------------------

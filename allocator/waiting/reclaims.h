@@ -83,6 +83,12 @@ class Reclaims {
   // Notes whether the ask uses the resources that were reclaimed for it. If not, nothing more is
   // reclaimed for it until it is declared anew.
   void note_answer(const AskEntry& ask, int64_t offered, int64_t launched);
+  // The same for an answer to an open offer. A framework may refuse several pieces before its first
+  // launch, since the size of its tasks is a guess.
+  void note_open_answer(const AskEntry& implied, bool launches);
+  // The framework refused a piece of the agent as too little. If its larger guess may be reclaimed,
+  // the agent is kept, and the next decision reclaims the rest of the guess there.
+  void grow(Leaf& leaf, Agent& agent, Time now);
   // The ask no longer waits for anything. Returns whether it did.
   bool stop(AskEntry& ask);
   // The agent is no longer available to its claimants.
@@ -103,6 +109,7 @@ class Reclaims {
     bool is_on_trial = false;          // it was given reclaimed resources and has not answered
     bool is_refused = false;
     bool waited_in_vain = false;  // for tasks that did not end by themselves
+    int64_t refused_pieces = 0;   // answers to reclaimed open offers since the last launch
   };
   struct Claimant {
     AskEntry* ask = nullptr;
@@ -111,7 +118,12 @@ class Reclaims {
     bool comes_before(const Claimant& o) const;
   };
 
+  // Guesses a task for each framework with open offers that may reclaim and has not launched any.
+  void guess_first_tasks();
+  static bool is_guess(const AskEntry& ask);
   std::vector<Claimant> claimants(Time now);
+  // The leaves that may have a right to reclaim.
+  void visit_claimants(const std::function<void(Leaf&)>& visit) const;
   std::optional<Claimant> claimant(AskEntry& ask) const;
   bool is_due(const AskEntry& ask, Time now) const;
   void carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& plan, int64_t most,

@@ -164,6 +164,8 @@ std::vector<Promise> promises() {
       {"one_kind_guarantee", "tasks of the other", kHolds, kHolds, least(running("other")), 10},
       {"open_beside_small_tasks", "least tasks of the open one", kFails, kHolds,
        least(running("open")), 24},
+      {"open_guarantee", "least tasks of the open one", kHolds, kHolds, least(running("open")), 2},
+      {"open_guarantee", "revokes", kFails, kHolds, at_end(revokes()), 0, 9},
       {"idle_schedulers", "least large tasks", kFails, kHolds, least(running("large")), 9},
       {"idle_schedulers", "most large tasks", kHolds, kHolds, most(running("large")), 0, 11},
       {"large_asks_beside_a_service", "least small tasks", kHolds, kHolds, least(running("small")),
@@ -275,6 +277,30 @@ TEST(TwoUsers, ProgressByTheirWeightsWhileMachinesAndOthersComeAndGo) {
     const int64_t figure = ratio(simulate_text(yaml));
     EXPECT_GE(figure, 1'900) << yaml;
     EXPECT_LE(figure, 2'100) << yaml;
+  }
+}
+
+// Tasks of any size, beside tasks of 20 s and beside tasks that never end. No limit on notices.
+TEST(OpenGuarantee, IsMetWithinAMinuteWithTasksOfAnySize) {
+  for (const int64_t cpus : {1, 2, 3, 4, 8}) {
+    if (kIsSanitized && cpus < 8) continue;
+    for (const bool endless : {false, true}) {
+      const std::string_view duration = endless ? "forever" : "{mean: 20s, spread: 0.5}";
+      const std::string yaml = text(
+          "until: 5m\nreport_at: [180s]\n"
+          "options: {revokes_per_minute: 1000}\n"
+          "agents:\n  - {name: node, count: 10, resources: \"cpus:16;mem:64GiB\"}\n"
+          "roles:\n  - {name: owner, guarantee: \"cpus:80;mem:320GiB\"}\n"
+          "frameworks:\n  - name: asks\n    role: lab\n    tasks:\n"
+          "      - {name: t, count: 9000, resources: \"cpus:1;mem:1GiB\", duration: ",
+          duration,
+          "}\n  - name: open\n    role: owner\n    takes: open\n    joins: 120s\n"
+          "    tasks:\n      - {name: t, count: 9000, resources: \"cpus:",
+          cpus, ";mem:", cpus, "GiB\", duration: {mean: 20s, spread: 0.5}}\n");
+      const Report report = simulate_text(yaml);
+      const int64_t used = at_first(running("open"))(report) * cpus;
+      EXPECT_GE(used, 72) << yaml;
+    }
   }
 }
 
