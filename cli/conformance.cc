@@ -273,7 +273,9 @@ int run_conformance(const Words& words) {
       "Each item of the list, such as agent_lost, starts a new local cluster and the scheduler. It "
       "passes, fails with the reason, or is not tested, if it is impossible with this scheduler. A "
       "wrong --only lists the items.");
-  arguments.exit_codes("0 no item failed, 1 an item failed, 2 wrong usage, 128 + N after signal N");
+  arguments.exit_codes(
+      "0 no item failed, 1 an item failed, 2 wrong usage, 3 an item cannot be started, 128 + N "
+      "after signal N");
   arguments.examples({"proffer conformance -- ./my_scheduler {master}",
                       "proffer conformance --only agent_lost --keep -- ./my_scheduler {master}"});
   if (const auto status = arguments.parse(words)) return *status;

@@ -574,8 +574,7 @@ int run_run(const Words& words) {
   arguments.option("--count", &count, "number of tasks (default 1)");
   arguments.option("--env", &environment, "environment variable, NAME=VALUE; can be repeated");
   arguments.option("--export", &exported.variables,
-                   "environment of the command: ALL of this shell's (default), NONE, or a list of "
-                   "ALL, NAME and NAME=VALUE");
+                   "environment: NONE, or a list of ALL, NAME and NAME=VALUE (default ALL)");
   arguments.flag("--sandbox-home", &exported.has_sandbox_home,
                  "HOME is the sandbox (default: the home directory of the user)");
   arguments.flag("--no-input", &options.no_input,

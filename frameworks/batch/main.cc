@@ -500,10 +500,8 @@ class Verbs {
         "--directory", flags.directory,
         "working directory, the same path on all agents (default: the current directory)");
     command
-        ->add_option(
-            "--export", exports_,
-            "environment of the command: ALL of this shell's, NONE, or a list of ALL, NAME and "
-            "NAME=VALUE")
+        ->add_option("--export", exports_,
+                     "environment: NONE, or a list of ALL (of this shell), NAME and NAME=VALUE")
         ->capture_default_str();
     command->add_flag("--sandbox-home", flags.has_sandbox_home,
                       "HOME is the sandbox (default: the home directory of the user)");
