@@ -13,6 +13,11 @@
 #include <sstream>
 #include <thread>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/arguments.h"
@@ -24,6 +29,7 @@
 #include "common/resources.h"
 #include "common/roles.h"
 #include "common/text.h"
+#include "net/fd.h"
 #include "net/loop.h"
 #include "net/trace_log.h"
 #include "proto/json/json.h"
@@ -460,34 +466,61 @@ void Dev::stop_all() {
   }
 }
 
-// Accepts an empty or new directory, or one of an earlier dev cluster. The default directory is
-// emptied.
-Result<void> prepare_dir(const DevOptions& options, bool is_default) {
-  std::error_code error;
-  const std::optional<Addresses> running = read_addresses(options.dir + "/address.json");
-  if (running) {
+Error already_runs(const std::string& dir) {
+  std::string process;
+  if (const std::optional<Addresses> running = read_addresses(dir + "/address.json")) {
     const auto at = running->find("pid");
     const auto* pid = at == running->end() ? nullptr : std::get_if<int64_t>(&at->second);
-    if (pid != nullptr && ::kill(static_cast<pid_t>(*pid), 0) == 0) {
-      return Error::failed_precondition(
-                 text("a cluster already runs in ", quoted(options.dir), " (process ", *pid, ")"))
-          .with_hint("use it, end it, or choose another directory with --dir");
+    if (pid != nullptr) process = text(" (process ", *pid, ")");
+  }
+  return Error::failed_precondition(text("a cluster already runs in ", quoted(dir), process))
+      .with_hint("use it, end it, or choose another directory with --dir");
+}
+
+// Makes the directory, and locks it as long as the result lives, so that another `proffer dev` does
+// not use it even while this cluster starts. Errors: kFailedPrecondition (a cluster runs there, or
+// it is another user's), kInvalidArgument.
+Result<Fd> lock_dir(const std::string& dir, bool is_default) {
+  std::error_code error;
+  fs::create_directories(dir, error);
+  // In a directory for all users, the name of the default may be another user's link.
+  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_default ? O_NOFOLLOW : 0);
+  Fd locked(::open(dir.c_str(), flags));
+  struct stat seen = {};
+  if (locked.get() < 0 || ::fstat(locked.get(), &seen) != 0) {
+    return Error::invalid_argument(text("cannot use directory ", quoted(dir), ": ",
+                                        error ? error.message() : ::strerrordesc_np(errno)))
+        .with_hint("choose a new or empty directory with --dir");
+  }
+  if (seen.st_uid != ::geteuid()) {
+    return Error::failed_precondition(text("directory ", quoted(dir), " belongs to another user"))
+        .with_hint("choose a new or empty directory with --dir");
+  }
+  if (::flock(locked.get(), LOCK_EX | LOCK_NB) != 0) return already_runs(dir);
+  // A cluster that ended meanwhile may have removed it.
+  struct stat there = {};
+  if (::stat(dir.c_str(), &there) != 0 || there.st_ino != seen.st_ino) return already_runs(dir);
+  return locked;
+}
+
+// Accepts an empty or new directory, or one of an earlier dev cluster, and locks it. The default
+// directory is emptied.
+Result<Fd> prepare_dir(const DevOptions& options, bool is_default) {
+  Result<Fd> locked = lock_dir(options.dir, is_default);
+  if (!locked) return locked;
+  std::error_code error;
+  if (is_default) {
+    for (const auto& entry : fs::directory_iterator(options.dir, error)) {
+      fs::remove_all(entry.path(), error);
     }
   }
-  if (is_default) fs::remove_all(options.dir, error);
-  if (fs::exists(options.dir, error) && !fs::is_empty(options.dir, error) &&
-      !fs::exists(options.dir + "/master", error)) {
+  if (!fs::is_empty(options.dir, error) && !fs::exists(options.dir + "/master", error)) {
     return Error::already_exists(text("directory ", quoted(options.dir), " contains other files"))
         .with_hint("choose a new or empty directory with --dir");
   }
-  fs::create_directories(options.dir, error);
-  if (error) {
-    return Error::invalid_argument(
-        text("cannot make directory ", quoted(options.dir), ": ", error.message()));
-  }
   fs::permissions(options.dir, fs::perms::owner_all, error);
   fs::remove(options.dir + "/address.json", error);
-  return {};
+  return locked;
 }
 
 Result<void> check(const DevOptions& options) {
@@ -572,9 +605,8 @@ int run_dev(const Words& words) {
   options.dir = fs::absolute(options.dir, error).lexically_normal().string();
   if (const Result<void> checked = check(options); !checked)
     return usage_error(checked.error(), options.json);
-  if (const Result<void> prepared = prepare_dir(options, is_default); !prepared) {
-    return print_error(prepared.error(), options.json);
-  }
+  const Result<Fd> locked = prepare_dir(options, is_default);
+  if (!locked) return print_error(locked.error(), options.json);
   Dev dev(std::move(options));
   return dev.go();
 }

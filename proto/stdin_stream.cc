@@ -36,7 +36,7 @@ Result<Line> decode_line(std::string_view kind, std::string_view bytes) {
   }
   const Result<int64_t> offset =
       parse_whole("the offset", words[2], 0, std::numeric_limits<int64_t>::max());
-  if (!offset) return wrong();
+  if (!offset || words[2] != std::to_string(*offset)) return wrong();
   return Line{.task = TaskId(std::string(words[1])),
               .offset = static_cast<uint64_t>(*offset),
               .flag = words[3] == "1",

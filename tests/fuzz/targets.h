@@ -44,6 +44,7 @@ void fuzz_roles(Input input);
 void fuzz_row(Input input);
 void fuzz_scenario(Input input);
 void fuzz_service_record(Input input);
+void fuzz_stdin_stream(Input input);
 void fuzz_terminal(Input input);
 void fuzz_text(Input input);
 void fuzz_trace(Input input);
@@ -82,6 +83,7 @@ inline constexpr std::array kTargets = {
     Target{"row", fuzz_row},
     Target{"scenario", fuzz_scenario, 300},
     Target{"service_record", fuzz_service_record},
+    Target{"stdin_stream", fuzz_stdin_stream},
     Target{"terminal", fuzz_terminal},
     Target{"text", fuzz_text},
     Target{"trace", fuzz_trace, 1'000},

@@ -5,8 +5,10 @@
 #include <sstream>
 #include <tuple>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 
 #include "common/text.h"
@@ -63,6 +65,34 @@ TEST(Dev, SaysWhichPortIsInUse) {
   EXPECT_NE(second.err.find(port), std::string::npos) << second.err;
   EXPECT_NE(second.err.find("in use"), std::string::npos) << second.err;
   EXPECT_EQ(processes_of(home.path()), std::vector<pid_t>());
+}
+
+// A cluster that is still starting has no address file.
+TEST(Dev, LeavesTheDirectoryOfAClusterThatStarts) {
+  TemporaryDirectory home;
+  for (const std::string& dir : {home / text("proffer-dev-", ::getuid()), home / "other"}) {
+    fs::create_directories(dir + "/master");
+    write_file(dir + "/master/file", "kept");
+    const Fd starting(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(::flock(starting.get(), LOCK_EX | LOCK_NB), 0);
+    Words words = {program("proffer"), "dev"};
+    if (dir.ends_with("other")) words.insert(words.end(), {"--dir", dir});
+    const Exit second = run(words, {{"TMPDIR", home.path()}});
+    EXPECT_EQ(second.code, 1);
+    EXPECT_NE(second.err.find("a cluster already runs in"), std::string::npos) << second.err;
+    EXPECT_EQ(read_file(dir + "/master/file"), "kept");
+  }
+}
+
+// Another user may have made a link with the name of the default directory.
+TEST(Dev, EmptiesNoDirectoryBehindALink) {
+  TemporaryDirectory home;
+  fs::create_directories(home / "mine/master");
+  fs::create_directory_symlink(home / "mine", home / text("proffer-dev-", ::getuid()));
+  const Exit refused = run({program("proffer"), "dev"}, {{"TMPDIR", home.path()}});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("cannot use directory"), std::string::npos) << refused.err;
+  EXPECT_TRUE(fs::exists(home / "mine/master"));
 }
 
 TEST(Dev, SaysThatThereIsNoTemporaryDirectory) {
