@@ -19,7 +19,7 @@ namespace {
 // The kernel shows the mask of handled signals (proc(5)). False for a process that has ended.
 bool handles(pid_t pid, int signal) {
   const Fd file(open(text("/proc/", pid, "/status").c_str(), O_RDONLY | O_CLOEXEC));
-  std::string status(8'192, '\0');
+  std::string status(size_t{1} << 16, '\0');  // with the groups of the user
   const ssize_t got = file.get() < 0 ? -1 : read(file.get(), status.data(), status.size());
   status.resize(got < 0 ? 0 : static_cast<size_t>(got));
   constexpr std::string_view kHandled = "\nSigCgt:\t";

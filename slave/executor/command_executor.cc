@@ -334,7 +334,8 @@ Result<void> CommandExecutor::Impl::plan_warning(const proto::RunTask& run, Runn
 
 void CommandExecutor::Impl::warn(const TaskId& id) {
   const Running& command = running.at(id);
-  if (command.is_wanted()) warn_group(command.pid, command.warning_signal);
+  // Between two steps no process of it runs.
+  if (command.is_wanted() && !command.step_ended) warn_group(command.pid, command.warning_signal);
 }
 
 // Parts of standard inputs; other messages are not for commands.

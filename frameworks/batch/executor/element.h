@@ -52,8 +52,9 @@ class Element {
   // Runs the command to its end, waits for processes of its group that still write (left_processes
   // in net), and kills the rest. Returns its exit code as a shell does: 127 if there is no such
   // program, 126 if it cannot be executed, 128 plus the number of a signal, 124 after the timeout
-  // (zero: none). The whole group gets its warning before the timeout, and its grace after it.
-  // Errors: kUnavailable if no process can be started, or the directory cannot be entered.
+  // (zero: none). Its warning comes before the timeout, and its grace after it, for the
+  // whole group. Errors: kUnavailable if no process can be started, or the directory cannot be
+  // entered.
   Result<int> run(const ElementStart& start, Duration timeout);
   // True if a signal() found the last command running: then it has not done its work, whatever its
   // exit code.
