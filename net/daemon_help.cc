@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,7 @@ void print_help(std::string_view name, const DaemonHelp& help) {
 // Refuses a flag that does not exist in the words of Proffer's other programs; gflags has its own.
 void refuse_unknown_flags(const DaemonHelp& help, int argc, char** argv) {
   std::string name = std::string(help.command);
-  if (name.empty()) name = gflags::ProgramInvocationShortName();
+  if (name.empty()) name = std::filesystem::path(argv[0]).filename().string();
   gflags::CommandLineFlagInfo flag;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];

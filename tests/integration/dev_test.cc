@@ -599,6 +599,7 @@ TEST(Master, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
       {"--min_offer=wrong", "wrong", "min_offer"},
       {"--min_offer=cpus:-1", "'-1'", "min_offer"},
       {"--placement=wrong", "'wrong'", "best_fit"},
+      {"--prot=5050", "'--prot' of proffer-master", "--port"},
   };
   for (const auto& [flag, says, allows] : rows) {
     const Exit refused = run({program("proffer-master"), "--data_dir=" + (home / "m"), flag});
