@@ -85,7 +85,12 @@ Result<void> RegistryPlace::settle() {
 std::string RegistryPlace::name() const { return zookeeper_ ? zookeeper_->name() : directory_; }
 
 Result<RegistrySnapshot> RegistryPlace::read() const {
-  return zookeeper_ ? zookeeper_->read() : RegistryFile::read_directory(directory_);
+  if (zookeeper_) return zookeeper_->read();
+  Result<RegistrySnapshot> found = RegistryFile::read_directory(directory_);
+  if (found || found.error().code() != ErrorCode::kNotFound || !found.error().hint().empty()) {
+    return found;
+  }
+  return std::move(found).error().with_hint("name the master's directory with --data-dir");
 }
 
 Result<RegistrySnapshot> RegistryPlace::read_or_empty() const {
