@@ -169,7 +169,8 @@ class Verbs {
     of_job("watch", "show the progress of a job until it ends; Ctrl-C leaves it running", &watch,
            kJobExitCodes);
     of_job("wait", "wait until a job ends; Ctrl-C leaves it running", &wait, kJobExitCodes);
-    of_job("cancel", "cancel a job; an array keeps its output, a MapReduce job only for a retry",
+    of_job("cancel",
+           "cancel a whole job; an array keeps its output, a MapReduce job only for a retry",
            &cancel, kExitCodes);
     of_job("retry",
            "run the missing parts of a job, up to 24 hours after it failed or was cancelled",
@@ -370,7 +371,8 @@ class Verbs {
     command->option_defaults()->group("Dependencies");
     add_dependencies(command);
     command->option_defaults()->group("Job");
-    command->add_option("--name", flags.name, "job name, the first part of its id (default job)");
+    command->add_option("--name", flags.name,
+                        "job name, first part of its id (default job; of an array its program)");
     command->add_option(
         "--role", flags.role,
         "role of the job: the scheduler's or one below it (default: SCHEDULER'S ROLE/YOUR NAME)");
@@ -524,7 +526,8 @@ class Verbs {
                       "only elements with an exit code other than 0");
     command->add_flag("--stderr", results_.of_stderr,
                       "print standard error instead of standard output");
-    command->add_flag("-f,--follow", results_.follow, "follow the output until the array ends");
+    command->add_flag("-f,--follow", results_.follow,
+                      "print each element's output when it has ended, until the array ends");
     command->add_flag("--as-ended", results_.as_ended,
                       "of a running array: print elements in the order in which they end");
     command->add_flag(

@@ -73,8 +73,8 @@ Result<TaskId> find_attempt(const CommandOptions& options, const proto::BatchJob
   if (job.array) {
     return Error::failed_precondition(
                text("job ", quoted(job.job), " is an array: its output is in its results"))
-        .with_hint(text("see the output of failed elements with: proffer batch results ", job.job,
-                        " --failed --stderr"));
+        .with_hint(text("see the output of ended elements with: proffer batch results ", job.job,
+                        "; of failed ones with --failed --stderr, when the job has ended"));
   }
   if (task.empty()) {
     if (!job.failed_task.empty()) return TaskId(job.failed_task);

@@ -42,7 +42,8 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
       Error error = Error::already_exists(text("output ", quoted(path), " already exists"));
       if (exists(path + "/_temporary") && !exists(path + "/_SUCCESS")) {
         return std::move(error).with_hint(
-            "a job writes it, or was interrupted; if no job runs, remove it");
+            "a job writes it, or has not finished; choose another, or remove it if you need none "
+            "of it");
       }
       return std::move(error).with_hint("remove it, or choose another with --output");
     }
