@@ -50,6 +50,14 @@ class DeadlineQueue {
     order_.erase(order_.begin());
     return std::move(times_.extract(first).key());
   }
+  // Calls `f` with each key that is due, in order.
+  template <class F>
+  void for_each_due(Time now, const F& f) const {
+    for (const Entry* entry : order_) {
+      if (entry->second > now) return;
+      f(entry->first);
+    }
+  }
   size_t size() const { return order_.size(); }
 
  private:

@@ -137,6 +137,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   std::unordered_map<int, Peer*> by_fd;
   uint64_t last_id = 0;
   Counters counts;
+  Time read_until;  // the start of the last pump that read everything
 
   std::vector<Hint> hints;
   std::unordered_map<std::string, Suspect> suspects;  // by routing id; order does not matter
@@ -201,7 +202,10 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
       if (options.may_read && !options.may_read()) break;
       is_drained = !receive_one();
     }
-    if (is_drained) connections.read_all();
+    if (is_drained) {
+      connections.read_all();
+      read_until = started;
+    }
     if (is_closed) return;
     apply_hints(is_drained, started);
     settle_gone(is_drained, started);
@@ -628,6 +632,8 @@ const Router::Counters& Router::counters() const {
   impl_->counts.connections_refused = connections_refused();
   return impl_->counts;
 }
+
+Time Router::read_until(Time now) const { return impl_->is_pending() ? impl_->read_until : now; }
 
 bool Router::has_session(PeerId peer) const { return impl_->by_id.contains(peer); }
 

@@ -117,6 +117,8 @@ class Router {
   // continue without end.
   void charge(PeerId peer, int64_t arrivals);
 
+  // Everything that had arrived at this time was read. It is `now` while nothing is to be read.
+  Time read_until(Time now) const;
   // False once it was lost or dropped.
   bool has_session(PeerId peer) const;
   bool is_connected(PeerId peer) const;

@@ -44,7 +44,7 @@ struct SchedulerOptions {
   std::string user = {};
   // How long the tasks outlive the connection of this process. Zero: they end with it. Default: a
   // week with a session file or with stands_by, else 10 s, since no other process could take them
-  // over.
+  // over. It is at least twice the master's silence timeout (30 s) if only the link is silent.
   std::optional<Duration> failover_timeout = {};
   // File for the framework's id and secret (mode 0600). A scheduler that is restarted with it finds
   // its tasks. Empty: a new framework each time.

@@ -29,6 +29,23 @@ enum class DeadlineKind : uint8_t {
   kHiddenTasks,       // by framework: its scheduler has not named tasks that an agent reported
 };
 
+// Whether a frame that has arrived, and was not handled yet, may prevent it.
+constexpr bool a_frame_may_prevent(DeadlineKind kind) {
+  switch (kind) {
+    case DeadlineKind::kPeerSilent:
+    case DeadlineKind::kStandbySilent:
+    case DeadlineKind::kAgentUnreachable:
+    case DeadlineKind::kAgentRemoved:
+    case DeadlineKind::kFailover:
+    case DeadlineKind::kRelay:
+    case DeadlineKind::kStarts:
+    case DeadlineKind::kHiddenTasks:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The subject of a deadline: the number of a peer, or a text: the id of an agent, framework or
 // task, or another number.
 struct DeadlineKey {

@@ -2,6 +2,7 @@
 // Begin with on_tick. Events only mark state as dirty, so their order within an instant does not
 // matter.
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -14,6 +15,9 @@ namespace {
 
 // Maximum bytes of offers in one message: half a frame, since the count is not exact.
 constexpr size_t kOffersBytesMax = kFrameBytesMax / 2;
+
+// After this time, a timeout that a waiting frame may prevent is looked at again.
+constexpr Duration kHearsWithin = seconds(1);
 
 // At least the size of the offer in a frame.
 size_t bytes_of(const Offer& offer) {
@@ -30,8 +34,19 @@ size_t bytes_of(const Offer& offer) {
 
 }  // namespace
 
-void Master::State::on_tick(Step& step) {
-  while (const std::optional<DeadlineKey> due = deadlines_.pop(step.now)) on_due(*due, step);
+void Master::State::on_tick(const Tick& tick, Step& step) {
+  const auto hears_later = [&tick](const DeadlineKey& due) {
+    if (!a_frame_may_prevent(due.kind)) return false;
+    return tick.is_deaf ||
+           std::find(tick.waiting.begin(), tick.waiting.end(), due.peer) != tick.waiting.end();
+  };
+  while (const std::optional<DeadlineKey> due = deadlines_.pop(step.now)) {
+    if (hears_later(*due)) {
+      deadlines_.arm(*due, step.now + kHearsWithin);
+    } else {
+      on_due(*due, step);
+    }
+  }
   const std::optional<Time> decision = allocator_.next_decision(step.now);
   if (decision && *decision <= step.now) decide(step);
   look_at_waits(step);

@@ -99,7 +99,8 @@ struct Framework {
   int64_t held = 0;    // tasks and strays whose resources are allocated and charged to it
   int64_t hidden = 0;  // of its tasks in the table
   Time subscribed_at = {};
-  Time away_since = {};  // while it is disconnected; not before the start of this master
+  Duration ends_after = {};  // while it is disconnected: the time that it has to come back
+  Time away_since = {};      // while it is disconnected; not before the start of this master
 
   const FrameworkId& id() const { return record.framework; }
   bool connected() const { return static_cast<bool>(peer); }

@@ -16,7 +16,7 @@ using proto::AgentEvent;
 using proto::TaskEvent;
 using proto::TaskReason;
 
-void Master::State::on_peer_lost(PeerId id, Step& step) {
+void Master::State::on_peer_lost(PeerId id, bool is_closed, Step& step) {
   lose_standby(id, "its connection ended", step);
   const Peer* peer = sessions_.find(id);
   if (peer == nullptr) return sessions_.close(id);  // Late messages may still arrive.
@@ -25,7 +25,7 @@ void Master::State::on_peer_lost(PeerId id, Step& step) {
   const FrameworkId framework = peer->framework;
   close(id);
   if (kind == PeerKind::kAgent) disconnect(*agents_.find(agent), step);
-  if (kind == PeerKind::kScheduler) disconnect(*frameworks_.find(framework), step);
+  if (kind == PeerKind::kScheduler) disconnect(*frameworks_.find(framework), is_closed, step);
 }
 
 // Forgets the connection only.
@@ -47,14 +47,17 @@ void Master::State::disconnect(Agent& agent, Step& step) {
   step.trace(AgentDisconnected{agent.id, agent.tasks.size()});
 }
 
-void Master::State::disconnect(Framework& framework, Step& step) {
+// A scheduler whose link is silent looks for the master again only after the silence timeout.
+void Master::State::disconnect(Framework& framework, bool is_closed, Step& step) {
   end_scheduler_session(framework, step);
   if (framework.record.failover_timeout <= Duration()) {
     tear_down(framework, "its scheduler was lost", step);
     return;
   }
+  framework.ends_after =
+      is_closed ? framework.record.failover_timeout : options_.silent_failover(framework.record);
   deadlines_.arm({.kind = DeadlineKind::kFailover, .peer = {}, .id = framework.id().str()},
-                 step.now + framework.record.failover_timeout);
+                 step.now + framework.ends_after);
 }
 
 void Master::State::end_scheduler_session(Framework& framework, Step& step) {
@@ -185,6 +188,23 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       if (Framework* framework = frameworks_.find(FrameworkId(key.id))) end_waits(*framework, step);
       return;
   }
+}
+
+std::vector<PeerId> Master::State::silent_peers(Time now) const {
+  std::vector<PeerId> silent;
+  deadlines_.for_each_due(now, [&silent](const DeadlineKey& due) {
+    if (due.kind == DeadlineKind::kPeerSilent || due.kind == DeadlineKind::kStandbySilent) {
+      silent.push_back(due.peer);
+    }
+  });
+  return silent;
+}
+
+bool Master::State::is_daemon(PeerId id) const {
+  if (is_standby(id)) return true;
+  const Peer* peer = sessions_.find(id);
+  return peer != nullptr &&
+         (peer->kind == PeerKind::kAgent || peer->kind == PeerKind::kRegistering);
 }
 
 // Checks whether the connection was silent for too long, and arms the deadline again if not.

@@ -57,6 +57,9 @@ Result<proto::ExplainedTask> Master::explain_task(std::string_view name,
 }
 std::vector<proto::MasterRow> Master::masters() const { return state_->master_rows(); }
 bool Master::is_standby(PeerId peer) const { return state_->is_standby(peer); }
+bool Master::is_daemon(PeerId peer) const { return state_->is_daemon(peer); }
+FrameworkId Master::framework_of(PeerId peer) const { return state_->framework_of(peer); }
+std::vector<PeerId> Master::silent_peers(Time now) const { return state_->silent_peers(now); }
 const proto::StandbyCall* Master::standby_at(PeerId peer) const { return state_->standby_at(peer); }
 Result<HistoryKeeper> Master::keeper_of(const proto::MasterId& master) const {
   return state_->keeper_of(master);
@@ -132,11 +135,13 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
   store_version_ =
       std::max(options_.leader.value() << kStoreVersionBits, registry_.stores().highest_version());
   for (const auto& [id, record] : registry_.frameworks()) {
-    frameworks_.add(record).away_since = options_.started_at;
+    Framework& framework = frameworks_.add(record);
+    framework.away_since = options_.started_at;
+    framework.ends_after = options_.silent_failover(record);
     allocator_.add_framework(id, record.role, record.mode);
     allocator_.set_framework_active(id, false);
     deadlines_.arm({.kind = DeadlineKind::kFailover, .peer = {}, .id = id.str()},
-                   options_.started_at + record.failover_timeout);
+                   options_.started_at + framework.ends_after);
   }
   for (const auto& [id, record] : registry_.agents()) {
     if (record.gone_at) {
@@ -183,7 +188,7 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     end_of_peer(shed->peer, shed->error,
                 "session shed: its user sends more than the master can serve", step);
   } else if (const auto* lost = std::get_if<PeerLost>(&event)) {
-    on_peer_lost(lost->peer, step);
+    on_peer_lost(lost->peer, lost->is_closed, step);
   } else if (const auto* kill = std::get_if<OperatorKill>(&event)) {
     on_operator_kill(*kill, step);
   } else if (auto* call = std::get_if<FrameworkCall>(&event)) {
@@ -219,7 +224,7 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
   } else if (const auto* removed = std::get_if<RemoveSecret>(&event)) {
     on_remove_secret(*removed, step);
   } else {
-    on_tick(step);
+    on_tick(std::get<Tick>(event), step);
   }
   end_failed_gangs(step);
   make_room_for_updates(step);

@@ -58,6 +58,11 @@ struct MasterOptions {
   std::string secrets_key = {};  // the id of its key file of secrets; empty: it has none
 
   Duration silence_max() const { return silence.value_or(agent_timeout); }
+  // The time that a framework with a failover timeout has to come back if its scheduler may not
+  // know yet that its session has ended: it notices after silence_max(), and needs time to return.
+  Duration silent_failover(const proto::FrameworkRecord& record) const {
+    return std::max(record.failover_timeout, silence_max() + silence_max());
+  }
 };
 
 // --- events ------------------------------------------------------------------------------------
@@ -78,9 +83,12 @@ struct PeerShed {
   PeerId peer = {};
   Error error = Error::resource_exhausted("too much waits");
 };
-// The connection has ended: a confirmed hint, or the peer was too slow.
+// The connection has ended.
 struct PeerLost {
   PeerId peer = {};
+  // The kernel closed it. False: this master ended it, because the peer read too slowly; the peer
+  // may learn of it only when it finds the link silent.
+  bool is_closed = true;
 };
 // A user kills a task, named FRAMEWORK/TASK or by a unique prefix, or all tasks of a framework,
 // named by its whole id or by its unique name. Answered under `call`.
@@ -215,8 +223,12 @@ struct StandBy {
   PrincipalPtr by = {};
   proto::StandbyCall standby = {};
 };
-// Time has passed; decisions are made in this event.
-struct Tick {};
+// Time has passed; decisions are made in this event. A silence that this process has caused itself
+// counts against no peer: it is not judged for peers whose frames wait, nor while it is deaf.
+struct Tick {
+  bool is_deaf = false;              // frames may have arrived that were not read yet
+  std::vector<PeerId> waiting = {};  // of silent_peers(): those with frames that were read
+};
 
 using MasterEvent =
     std::variant<FrameReceived, FrameMalformed, PeerShed, PeerLost, OperatorKill, FrameworkCall,
@@ -352,6 +364,12 @@ class Master {
   std::vector<proto::MasterRow> masters() const;
   // Whether a standby uses this connection.
   bool is_standby(PeerId peer) const;
+  // Whether it is an agent or another master.
+  bool is_daemon(PeerId peer) const;
+  // The framework of a scheduler's connection; empty for others.
+  FrameworkId framework_of(PeerId peer) const;
+  // The peers whose silence the next Tick judges. O(due timeouts).
+  std::vector<PeerId> silent_peers(Time now) const;
   // The standby on this connection, or nullptr.
   const proto::StandbyCall* standby_at(PeerId peer) const;
   // Errors: kNotFound, kUnavailable (it is disconnected), kFailedPrecondition (it keeps no

@@ -227,7 +227,7 @@ void Master::State::end_session(PeerId peer, const Error& error, bool retry, Ste
 
 void Master::State::drop(PeerId peer, Step& step) {
   step.out.actions.emplace_back(Drop{peer});
-  on_peer_lost(peer, step);
+  on_peer_lost(peer, false, step);
 }
 
 // Increases over all sessions of this master and, by the epoch, of all masters.

@@ -100,6 +100,12 @@ class Master::State {
   // standbys.cc
   std::vector<proto::MasterRow> master_rows() const;
   bool is_standby(PeerId peer) const { return standbys_.find(peer) != nullptr; }
+  bool is_daemon(PeerId peer) const;
+  FrameworkId framework_of(PeerId peer) const {
+    const Peer* known = sessions_.find(peer);
+    return known == nullptr ? FrameworkId() : known->framework;
+  }
+  std::vector<PeerId> silent_peers(Time now) const;
   const proto::StandbyCall* standby_at(PeerId peer) const {
     const Standby* const standby = standbys_.find(peer);
     return standby == nullptr ? nullptr : &standby->says;
@@ -142,10 +148,10 @@ class Master::State {
   SessionEpoch next_session();
 
   // lost.cc: connections, agents and frameworks that stay away.
-  void on_peer_lost(PeerId peer, Step& step);
+  void on_peer_lost(PeerId peer, bool is_closed, Step& step);
   void close(PeerId peer);
   void disconnect(Agent& agent, Step& step);
-  void disconnect(Framework& framework, Step& step);
+  void disconnect(Framework& framework, bool is_closed, Step& step);
   void make_unreachable(Agent& agent, Step& step);
   // Ends the agent and its tasks. Do not use the agent afterwards.
   void remove(Agent& agent, proto::AgentEvent event, std::string_view why, Step& step);
@@ -443,7 +449,7 @@ class Master::State {
   void tell_releases(const Agent& agent, Step& step);
 
   // decide.cc
-  void on_tick(Step& step);
+  void on_tick(const Tick& tick, Step& step);
   void decide(Step& step);
   void tell_rescinds(const std::vector<Rescind>& rescinds, Step& step);
   void send_offers(const Framework& framework, std::vector<Offer>&& offers, Step& step);

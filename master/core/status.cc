@@ -122,7 +122,8 @@ std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
                                       : proto::FrameworkState::kDisconnected;
     row.mode = framework.record.mode;
     if (const auto found = running.find(id); found != running.end()) row.tasks = found->second;
-    row.failover_timeout = framework.record.failover_timeout;
+    row.failover_timeout =
+        framework.connected() ? framework.record.failover_timeout : framework.ends_after;
     FrameworkLag& lag = lags[id];
     row.lag = lag.lag.now;
     row.lag_most = lag.lag.most;

@@ -106,7 +106,7 @@ void fields(A& a, typename A::template Of<PeerShed>& event) {
 }
 template <class A>
 void fields(A& a, typename A::template Of<PeerLost>& event) {
-  a(event.peer);
+  a(event.peer)(event.is_closed);
 }
 template <class A>
 void fields(A& a, typename A::template Of<OperatorKill>& event) {
@@ -117,7 +117,9 @@ void fields(A& a, typename A::template Of<FrameworkCall>& event) {
   a(event.call)(event.framework)(event.id)(event.by)(event.timeout)(event.data)(event.role);
 }
 template <class A>
-void fields(A&, typename A::template Of<Tick>&) {}
+void fields(A& a, typename A::template Of<Tick>& event) {
+  a(event.is_deaf)(event.waiting);
+}
 template <class A>
 void fields(A& a, typename A::template Of<DrainAgent>& event) {
   a(event.call)(event.by)(event.agent)(event.grace);

@@ -26,7 +26,7 @@ namespace proffer::master {
 
 // The number of the format. Other formats are refused: only the version that wrote a recording can
 // read it.
-inline constexpr uint64_t kRecordingFormat = 2;
+inline constexpr uint64_t kRecordingFormat = 3;
 
 // The first entry, after its rows have been read: the arguments of the core.
 struct RecordingBegins {

@@ -23,6 +23,7 @@ constexpr ConditionKind kKinds[] = {
     {Condition::kRoleBelowGuarantee, "RoleBelowGuarantee", Severity::kWarning},
     {Condition::kAskFitsNowhere, "AskFitsNowhere", Severity::kWarning},
     {Condition::kHistoryNotKept, "HistoryNotKept", Severity::kWarning},
+    {Condition::kMasterTimeTaken, "MasterTimeTaken", Severity::kWarning},
 };
 
 bool is_away(proto::AgentState state) {
@@ -62,6 +63,13 @@ void look_at_master(const Circumstances& now, Findings& findings) {
                        " that are allowed: at that limit, new connections fail"),
                   text("prlimit --nofile --pid ", now.pid)});
   }
+  for (const LoopUse& use : now.loop) {
+    findings.add(Condition::kMasterTimeTaken,
+                 {use.object,
+                  text("it takes ", use.percent, " % of the master's time, with ",
+                       use.frames_per_second, " messages a second, for work that starts no task"),
+                  "proffer events -f"});
+  }
   const auto not_kept = [&](std::string_view log, const std::string& why) {
     if (why.empty()) return;
     findings.add(Condition::kHistoryNotKept, {std::string(log), text("it cannot be written: ", why),
@@ -100,7 +108,7 @@ void look_at_asks(const Circumstances& now, Findings& findings) {
                    {name,
                     text("its scheduler is not connected; its ", row.tasks,
                          " tasks are killed after ", to_text(row.failover_timeout)),
-                    text("proffer events --framework=", name)});
+                    text("proffer events --framework=", name), row.user});
     }
     int64_t impossible = 0;
     std::string first;
@@ -116,7 +124,7 @@ void look_at_asks(const Circumstances& now, Findings& findings) {
                        impossible == 1 ? " task fits on no agent: "
                                        : " tasks fit on no agent, such as one of ",
                        first),
-                  text("proffer explain framework ", name)});
+                  text("proffer explain framework ", name), row.user});
   }
 }
 
@@ -163,6 +171,28 @@ void ConditionWatch::look_at_schedulers(const Circumstances& now, Findings& find
   expired_ = std::move(seen);
 }
 
+// The frameworks of one user must not hide those of others.
+std::vector<ConditionWatch::Found> ConditionWatch::sums_by_user(std::vector<Found> found) {
+  std::map<std::string, size_t> frameworks;
+  for (const Found& one : found) {
+    if (!one.user.empty()) ++frameworks[one.user];
+  }
+  std::vector<Found> sums;
+  std::map<std::string, size_t> at;  // in `sums`
+  for (Found& one : found) {
+    const size_t all = one.user.empty() ? 0 : frameworks[one.user];
+    if (all <= kConditionsOfUserMax) {
+      sums.push_back(std::move(one));
+    } else if (at.try_emplace(one.user, sums.size()).second) {
+      sums.push_back({.object = text("user ", one.user),
+                      .message = text(all, " frameworks, such as ", one.object, ": ", one.message),
+                      .command = "proffer frameworks",
+                      .objects = static_cast<int64_t>(all)});
+    }
+  }
+  return sums;
+}
+
 void ConditionWatch::look(const Circumstances& now) {
   Findings findings;
   look_at_master(now, findings);
@@ -176,8 +206,10 @@ void ConditionWatch::look(const Circumstances& now) {
   for (const ConditionKind& kind : kKinds) {
     std::vector<Found> found = findings.take(kind.condition);
     counts_[kind.condition] = static_cast<int64_t>(found.size());
+    found = sums_by_user(std::move(found));
     if (found.size() > kConditionsOfKindMax) {
-      const size_t rest = found.size() - kConditionsOfKindMax + 1;
+      int64_t rest = 0;
+      for (size_t i = kConditionsOfKindMax - 1; i < found.size(); ++i) rest += found[i].objects;
       found.resize(kConditionsOfKindMax - 1);
       found.push_back({"others", text(rest, " more"), found.front().command});
     }

@@ -13,6 +13,7 @@
 
 #include "common/time.h"
 #include "master/core/framework_figures.h"
+#include "master/shell/loop_times.h"
 #include "proto/conditions.h"
 #include "proto/status.h"
 
@@ -29,6 +30,7 @@ enum class Condition : uint8_t {
   kRoleBelowGuarantee,
   kAskFitsNowhere,
   kHistoryNotKept,
+  kMasterTimeTaken,
 };
 
 struct ConditionKind {
@@ -46,6 +48,7 @@ struct Circumstances {
   std::vector<proto::FrameworkRow> frameworks = {};
   std::vector<proto::RoleRow> roles = {};
   std::vector<FrameworkSeriesRow> series = {};
+  std::vector<LoopUse> loop = {};
   Duration oldest_write = {};  // age of the oldest write to the registry; zero: none waits
   std::string event_log = {};  // why it is not kept; empty: it is
   std::string data_dir = {};
@@ -56,6 +59,8 @@ struct Circumstances {
 
 // Maximum of rows per kind; the rest is summed up in one row.
 inline constexpr size_t kConditionsOfKindMax = 80;
+// The same for frameworks of one user: beyond it, the user has one row.
+inline constexpr size_t kConditionsOfUserMax = 5;
 inline constexpr Duration kRegistryStuckAfter = seconds(5);
 // For a scheduler that let offers expire without an answer.
 inline constexpr Duration kSilentFor = minutes(1);
@@ -77,6 +82,8 @@ class ConditionWatch {
     std::string object = {};
     std::string message = {};
     std::string command = {};
+    std::string user = {};  // of a framework
+    int64_t objects = 1;
   };
   struct Expired {
     uint64_t count = 0;
@@ -85,6 +92,7 @@ class ConditionWatch {
   };
   class Findings;
 
+  static std::vector<Found> sums_by_user(std::vector<Found> found);
   void look_at_schedulers(const Circumstances& now, Findings& findings);
 
   std::map<Key, Time> since_;               // as many as rows

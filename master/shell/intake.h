@@ -13,6 +13,7 @@
 #include "common/principal.h"
 #include "common/time.h"
 #include "master/shell/inbox.h"
+#include "master/shell/loop_times.h"
 #include "net/loop.h"
 #include "net/received_frame.h"
 
@@ -28,15 +29,20 @@ class Intake final : public Pump {
   struct Handlers {
     // Returns the number of tasks that were launched or changed their state.
     std::function<size_t(PeerId, std::span<const std::byte>)> on_frame = {};
-    std::function<void(PeerId)> on_lost = {};
+    std::function<void(PeerId, PeerLoss)> on_lost = {};
     // Called if there is no room for the frame: too many frames of this user, or of this
     // connection, wait. False: the frame is kept anyway (only possible for a full connection).
     std::function<bool(PeerId, std::span<const std::byte>, bool is_user_full)> on_shed = {};
     // The user of a peer; each user has a queue. nullptr: unidentified.
     std::function<PrincipalPtr(PeerId)> principal_of = {};
-    // True: the user may be shed, and is paced. False: if there is no room for its frame, reading
-    // stops until there is (master/core/policy.h).
-    std::function<bool(const Principal*)> may_be_shed = {};
+    // Too many frames of the user wait, most of them of this connection: its session ends.
+    std::function<void(PeerId, const std::string& user)> on_flood = {};
+    // Users whose frames may be shed (master/core/policy.h) are paced as a whole, of the others
+    // each connection, but no agent and no other master. What is not paced is not shed either: if
+    // there is no room for its frame, reading stops until there is.
+    std::function<Pace(PeerId, const Principal*)> pace_of = {};
+    // The name of a connected peer in `proffer status`; empty: it is never named (LoopTimes).
+    LoopTimes::NameOf name_of = {};
     // False: frames wait in the queues. It is asked in each turn of the loop, so a turn must follow
     // when it becomes true.
     std::function<bool()> may_serve = {};
@@ -48,7 +54,7 @@ class Intake final : public Pump {
   Intake& operator=(const Intake&) = delete;
 
   void receive(PeerId peer, ReceivedFrame frame);
-  void lost(PeerId peer);
+  void lost(PeerId peer, PeerLoss loss);
   // False: too many frames wait, so no more may be read.
   bool may_read() const;
 
@@ -56,14 +62,17 @@ class Intake final : public Pump {
   bool is_pending() override;
 
   const Inbox& inbox() const { return inbox_; }
+  LoopTimes& times() { return times_; }
 
  private:
-  Inbox::Effort serve(PeerId peer, const ReceivedFrame& frame, Time begun);
+  Inbox::Effort serve(const Inbox::Item& item, Time begun);
+  bool make_room(const Inbox::Item& item, std::span<const std::byte> frame, Time now);
   void end_turn();
 
   Loop& loop_;
   Handlers handlers_;
   Inbox inbox_;
+  LoopTimes times_;
   Duration at_once_ = {};     // time spent in this turn on frames that did not wait
   std::string holding_ = {};  // a user without room that may not be shed: reading has stopped
   TurnHook turn_ends_;

@@ -19,6 +19,7 @@
 #include "master/shell/condition_keeper.h"
 #include "master/shell/event_log.h"
 #include "master/shell/forecaster.h"
+#include "master/shell/hearing.h"
 #include "master/shell/http_api.h"
 #include "master/shell/intake.h"
 #include "master/shell/key_principals.h"
@@ -69,15 +70,22 @@ struct MasterShell::Impl {
                          on_frame(peer, frame);
                          return static_cast<size_t>(tasks.moves() - before);
                        },
-                   .on_lost = [this](PeerId peer) { on_lost(peer); },
+                   .on_lost = [this](PeerId peer, PeerLoss loss) { on_lost(peer, loss); },
                    .on_shed =
                        [this](PeerId peer, std::span<const std::byte> frame, bool is_user_full) {
                          const std::string user = audit_name(principals.of(peer).get());
                          return shedding.shed(peer, user, frame, is_user_full, loop.now());
                        },
                    .principal_of = [this](PeerId peer) { return principals.of(peer); },
-                   .may_be_shed =
-                       [this](const Principal* by) { return may_be_shed(options.core.policy, by); },
+                   .on_flood = [this](PeerId peer,
+                                      const std::string& user) { shedding.end_flood(peer, user); },
+                   .pace_of =
+                       [this](PeerId peer, const Principal* by) {
+                         if (may_be_shed(options.core.policy, by)) return Pace::kUser;
+                         return core != nullptr && core->is_daemon(peer) ? Pace::kNone
+                                                                         : Pace::kConnection;
+                       },
+                   .name_of = [this](PeerId peer) { return name_of(peer); },
                    .may_serve = [this] { return !waits_for_disk(); }}),
         shedding(
             {.answer = [this](PeerId peer, uint64_t call,
@@ -89,7 +97,7 @@ struct MasterShell::Impl {
              .cut =
                  [this](PeerId peer) {
                    router->cut(peer);
-                   on_lost(peer);
+                   on_lost(peer, PeerLoss::kOverflow);
                  },
              .charge = [this](PeerId peer, int64_t arrivals) { router->charge(peer, arrivals); },
              .waits_for_disk = [this] { return waits_for_disk(); }}),
@@ -164,6 +172,7 @@ struct MasterShell::Impl {
   TraceLog trace;
   // The time of the first event that required a decision, until that decision is made.
   std::optional<Time> undecided_since;
+  Hearing hearing;
   LatencyHistogram decisions;
   RegistryWrites writes;
   TaskCounts tasks;
@@ -187,7 +196,7 @@ struct MasterShell::Impl {
   bool may_connect(const PublicKey& key);
   void drop_key(const PublicKey& key);
   void on_frame(PeerId peer, std::span<const std::byte> frame);
-  void on_lost(PeerId peer);
+  void on_lost(PeerId peer, PeerLoss loss);
   void on_call(PeerId peer, const proto::Call& call);
   bool hears(PeerId peer);
   Result<std::string> join_token_reply() const;
@@ -198,8 +207,10 @@ struct MasterShell::Impl {
   HistoryLogOptions history_log() const;
   HistoryLogOptions events_log() const;
   std::optional<Time> led_until(const MasterSnapshot& snapshot) const;
-  Circumstances circumstances() const;
+  Circumstances circumstances();
   void on_request(const HttpRequest& request, HttpResponder responder);
+  void tick();
+  std::string name_of(PeerId peer);
   void step(MasterEvent event);
   void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
   void send(PeerId peer, const proto::Envelope& envelope);
@@ -209,7 +220,7 @@ struct MasterShell::Impl {
 
 Result<void> MasterShell::Impl::start() {
   if (Result<void> opened = open_registry(); !opened) return opened;
-  timer = std::make_unique<Timer>(loop, [this] { step(Tick{}); });
+  timer = std::make_unique<Timer>(loop, [this] { tick(); });
   Result<std::string> served = serve();
   if (!served) return std::move(served).error();
   Result<OwnMasterId> id = own_master_id(options.data_dir);
@@ -460,7 +471,7 @@ Result<void> MasterShell::Impl::listen(const Address& at) {
   const Router::Handlers handlers = {
       .on_frame = [this](PeerId peer,
                          ReceivedFrame frame) { intake.receive(peer, std::move(frame)); },
-      .on_lost = [this](PeerId peer, PeerLoss) { intake.lost(peer); },
+      .on_lost = [this](PeerId peer, PeerLoss loss) { intake.lost(peer, loss); },
       .on_shut = [](const std::string& what) { LOG_EVERY_T(WARNING, 1) << what; }};
   Router::Options router_options{.frames_per_turn = kReadAheadPerTurn,
                                  .turn_time_max = kReadTimeMax,
@@ -578,11 +589,11 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
   step(FrameReceived{peer, *std::move(envelope), principals.of(peer)});
 }
 
-void MasterShell::Impl::on_lost(PeerId peer) {
+void MasterShell::Impl::on_lost(PeerId peer, PeerLoss loss) {
   principals.forget(peer);
   shedding.forget(peer);
   api.history_calls().on_lost(peer);
-  step(PeerLost{peer});
+  step(PeerLost{.peer = peer, .is_closed = loss == PeerLoss::kDisconnected});
 }
 
 void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
@@ -623,12 +634,13 @@ Result<std::string> MasterShell::Impl::join_token_reply() const {
       .with_hint("make its key with proffer keys init, then start proffer-master --port=5050");
 }
 
-Circumstances MasterShell::Impl::circumstances() const {
+Circumstances MasterShell::Impl::circumstances() {
   Circumstances now{.status = core->status(),
                     .agents = core->agents(),
                     .frameworks = core->frameworks(),
                     .roles = core->roles(),
                     .series = core->framework_series(loop.now()),
+                    .loop = intake.times().most(loop.now()),
                     .oldest_write = writes.oldest(loop.now()),
                     .event_log = events ? events->trouble() : "",
                     .data_dir = options.data_dir};
@@ -686,6 +698,26 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   http_api.on_request(request, std::move(responder));
 }
 
+// As `proffer status` names it.
+std::string MasterShell::Impl::name_of(PeerId peer) {
+  if (core == nullptr || core->is_daemon(peer)) return {};
+  const FrameworkId framework = core->framework_of(peer);
+  if (!framework.empty()) return framework.str();
+  const PrincipalPtr by = principals.of(peer);
+  return by == nullptr ? "calls of unknown users" : text("calls of ", audit_name(by.get()));
+}
+
+void MasterShell::Impl::tick() {
+  const Time now = loop.now();
+  Tick tick{.is_deaf = hearing.is_deaf(now, router->read_until(now))};
+  if (!intake.inbox().empty()) {
+    for (const PeerId peer : core->silent_peers(now)) {
+      if (intake.inbox().waiting(peer) > 0) tick.waiting.push_back(peer);
+    }
+  }
+  step(std::move(tick));
+}
+
 // One event, one step. Messages leave only when the records of their step are on disk, so peers
 // never learn of a decision that a restart could forget.
 void MasterShell::Impl::step(MasterEvent event) {
@@ -730,6 +762,7 @@ void MasterShell::Impl::step(MasterEvent event) {
         });
   }
   timer->arm(deadline);
+  hearing.expect(deadline);
 }
 
 void MasterShell::Impl::deliver(std::vector<MasterAction> actions,

@@ -44,12 +44,18 @@ bool Shedding::shed(PeerId peer, const std::string& user, std::span<const std::b
     }
   }
   if (!is_user_full) return false;
+  end(peer, std::move(why));
+  return true;
+}
+
+void Shedding::end_flood(PeerId peer, const std::string& user) { end(peer, no_room(user, true)); }
+
+void Shedding::end(PeerId peer, Error why) {
   if (handlers_.waits_for_disk()) {
     cut(peer, kShedArrivals);
   } else if (begin_end(peer, kShedArrivals)) {
     handlers_.end(peer, std::move(why));
   }
-  return true;
 }
 
 // Error answers cost time, too: beyond the allowance the connection is cut.

@@ -46,6 +46,8 @@ class Shedding {
   // shed; if only the connection is full, calls alone are refused, and this frame is no call.
   bool shed(PeerId peer, const std::string& user, std::span<const std::byte> frame,
             bool is_user_full, Time now);
+  // Ends the session of the connection with most of the waiting frames of its user.
+  void end_flood(PeerId peer, const std::string& user);
   // Cuts the connection, for example if its peer does not read its answers.
   void cut(PeerId peer, int64_t arrivals);
   // The session has ended.
@@ -54,6 +56,7 @@ class Shedding {
   const ShedCounters& counters() const { return counters_; }
 
  private:
+  void end(PeerId peer, Error why);
   void refuse(PeerId peer, const std::string& user, uint64_t call, const Error& why, Time now);
   // False: the end of this session was already charged.
   bool begin_end(PeerId peer, int64_t arrivals);

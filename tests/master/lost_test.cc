@@ -471,6 +471,98 @@ TEST(Failover, WithoutATimeoutEndsTheFrameworkWithItsConnection) {
   EXPECT_FALSE(a.has(f.id, "t1"));
 }
 
+class BriefFailover : public testing::Test {
+ protected:
+  TestScheduler& brief(TestScheduler& f) {
+    f.subscribe.failover_timeout = seconds(10);
+    f.subscribes();
+    return f;
+  }
+  // The framework lives for exactly this time from now on.
+  void lives_for(Duration span) {
+    s.advance(span - seconds(1));
+    EXPECT_EQ(s.master->frameworks().size(), 1u);
+    s.advance(seconds(1));
+    EXPECT_TRUE(s.master->frameworks().empty());
+  }
+
+  MasterScenario s;
+  const Duration long_enough_ = s.options.silence_max() + s.options.silence_max();
+};
+
+TEST_F(BriefFailover, IsKeptWhenTheKernelClosedTheConnection) {
+  brief(s.scheduler("f")).lose();
+  lives_for(seconds(10));
+}
+
+TEST_F(BriefFailover, LastsTwiceTheSilenceWhenTheLinkIsSilent) {
+  brief(s.scheduler("f")).silent = true;
+  s.advance(s.options.silence_max());
+  lives_for(long_enough_);
+}
+
+TEST_F(BriefFailover, LastsTwiceTheSilenceWhenTheMasterEndsTheSession) {
+  TestScheduler& f = brief(s.scheduler("f"));
+  s.step(PeerShed{f.peer()});
+  lives_for(long_enough_);
+}
+
+TEST_F(BriefFailover, LastsTwiceTheSilenceWhenTheSchedulerReadsTooSlowly) {
+  TestScheduler& f = brief(s.scheduler("f"));
+  s.step(PeerLost{.peer = f.peer(), .is_closed = false});
+  lives_for(long_enough_);
+}
+
+// The connection to the master before may be silent.
+TEST_F(BriefFailover, LastsTwiceTheSilenceAfterARestartOfTheMaster) {
+  brief(s.scheduler("f"));
+  s.restart_master();
+  lives_for(long_enough_);
+}
+
+TEST_F(BriefFailover, IsKeptWhenItIsLonger) {
+  TestScheduler& f = s.scheduler("f");
+  f.subscribe.failover_timeout = long_enough_ + minutes(1);
+  f.subscribes();
+  f.silent = true;
+  s.advance(s.options.silence_max());
+  lives_for(long_enough_ + minutes(1));
+}
+
+// What the master has not handled yet, or not read, may be what a timeout waits for.
+TEST(Silence, IsNotJudgedWhileFramesOfThePeerWait) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestAgent& b = s.registered_agent("b1");
+  s.step(Tick{});
+  s.now = s.now + s.options.silence_max() + s.options.silence_max();
+  EXPECT_EQ(s.master->silent_peers(s.now).size(), 2u);
+  s.step(Tick{.waiting = {a.peer()}});
+  EXPECT_FALSE(a.was_dropped());
+  EXPECT_TRUE(b.was_dropped());
+  a.sends(proto::Heartbeat{});
+  s.now = s.now + seconds(1);
+  s.step(Tick{});
+  EXPECT_FALSE(a.was_dropped());
+}
+
+TEST(Silence, IsNotJudgedByADeafMaster) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.scheduler("f");
+  f.subscribe.failover_timeout = seconds(10);
+  f.subscribes();
+  f.lose();
+  s.now = s.now + minutes(10);
+  s.step(Tick{.is_deaf = true});
+  EXPECT_FALSE(a.was_dropped());
+  EXPECT_EQ(s.master->frameworks().size(), 1u);
+  s.now = s.now + seconds(1);
+  s.step(Tick{});
+  EXPECT_TRUE(a.was_dropped());
+  EXPECT_TRUE(s.master->frameworks().empty());
+}
+
 TEST(Failover, LastsAsLongAsItsTimeout) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

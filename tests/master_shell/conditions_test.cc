@@ -73,6 +73,10 @@ TEST(Conditions, EachKindIsFoundByItsRule) {
       {"AskFitsNowhere f-1",
        [](Circumstances& now) { now.frameworks[0].asks[0].could_ever_fit = false; }},
       {"HistoryNotKept history", [](Circumstances& now) { now.status.history = "disk full"; }},
+      {"MasterTimeTaken f-1",
+       [](Circumstances& now) {
+         now.loop = {{.object = "f-1", .percent = 62, .frames_per_second = 300}};
+       }},
   };
   std::set<std::string> covered;
   for (const Case& one : cases) {
@@ -163,6 +167,29 @@ TEST(Conditions, OfAThousandLostAgentsSomeHaveARowAndAllAreCounted) {
   ASSERT_EQ(watch.rows().size(), kConditionsOfKindMax);
   EXPECT_EQ(watch.rows().back().object, "others");
   EXPECT_EQ(watch.rows().back().message, text(1'000 - kConditionsOfKindMax + 1, " more"));
+}
+
+// One user must not hide the frameworks of others.
+TEST(Conditions, ManyFrameworksOfAUserHaveOneRow) {
+  ConditionWatch watch;
+  Circumstances now = well();
+  now.frameworks.clear();
+  const auto lose = [&now](const std::string& user, int count) {
+    for (int i = 0; i < count; ++i) {
+      now.frameworks.push_back({.framework = FrameworkId(text(user, "-", i)),
+                                .user = user,
+                                .state = proto::FrameworkState::kDisconnected});
+    }
+  };
+  lose("ada", 1'000);
+  lose("bob", 2);
+  watch.look(now);
+  EXPECT_EQ(watch.count(Condition::kFrameworkDisconnected), 1'002);
+  ASSERT_EQ(watch.rows().size(), 3u);
+  EXPECT_EQ(watch.rows()[0].object, "user ada");
+  EXPECT_THAT(watch.rows()[0].message,
+              testing::StartsWith("1000 frameworks, such as ada-0: its scheduler"));
+  EXPECT_EQ(watch.rows()[1].object, "bob-0");
 }
 
 }  // namespace

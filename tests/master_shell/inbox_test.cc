@@ -13,7 +13,7 @@ constexpr Time kNow = Time() + seconds(1'000);
 
 Inbox::Item frame_of(const std::string& user, uint64_t peer, size_t bytes = 8) {
   return {.user = user,
-          .is_paced = false,
+          .pace = Pace::kNone,
           .peer = PeerId(peer),
           .frame = ReceivedFrame::copy_of(std::vector<std::byte>(bytes))};
 }
@@ -100,12 +100,90 @@ TEST(Inbox, OneUserMayLetSoMuchWaitAndNoMore) {
   EXPECT_TRUE(inbox.has_room("a", 8));
 }
 
+// The connections of one user, in the order in which they are served.
+std::string served_connections(Inbox& inbox, size_t count, Duration cost) {
+  std::string peers;
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<Inbox::Item> item = inbox.take(kNow);
+    if (!item) break;
+    peers += text(item->peer.value());
+    inbox.took({.time = cost}, kNow);
+  }
+  return peers;
+}
+
+TEST(Inbox, AConnectionDoesNotWaitBehindAFloodOfItsUser) {
+  Inbox inbox;
+  for (int i = 0; i < 1'000; ++i) inbox.add(frame_of("a", 1), kNow);
+  EXPECT_EQ(served_connections(inbox, 3, milliseconds(2)), "111");
+  inbox.add(frame_of("a", 2), kNow);
+  EXPECT_EQ(served_connections(inbox, 3, milliseconds(2)), "211");
+}
+
+TEST(Inbox, FloodsOfOneUserShareItsTime) {
+  Inbox inbox;
+  for (int i = 0; i < 100; ++i) {
+    inbox.add(frame_of("a", 1), kNow);
+    inbox.add(frame_of("a", 2), kNow);
+    inbox.add(frame_of("b", 3), kNow);
+  }
+  const std::string peers = served_connections(inbox, 80, milliseconds(1));
+  EXPECT_EQ(std::count(peers.begin(), peers.end(), '1'), 20);
+  EXPECT_EQ(std::count(peers.begin(), peers.end(), '2'), 20);
+  EXPECT_EQ(std::count(peers.begin(), peers.end(), '3'), 40);
+}
+
+// The session of the flood ends, not that of the connection whose frame comes next.
+TEST(Inbox, TheFullestConnectionIsDropped) {
+  Inbox inbox;
+  for (size_t i = 0; i + 10 < kWaitingPerUserMax; ++i) {
+    Inbox::Item item = frame_of("a", 1);
+    item.pace = Pace::kConnection;
+    inbox.add(std::move(item), kNow);
+  }
+  for (int i = 0; i < 10; ++i) inbox.add(frame_of("a", 2), kNow);
+  EXPECT_FALSE(inbox.has_room("a", 8));
+  EXPECT_TRUE(inbox.is_average("a", PeerId(1)));
+  EXPECT_FALSE(inbox.is_average("a", PeerId(2)));
+  EXPECT_FALSE(inbox.is_average("a", PeerId(3)));
+  EXPECT_EQ(inbox.fullest("a"), PeerId(1));
+  inbox.drop("a", PeerId(1), kNow);
+  EXPECT_EQ(inbox.frames(), 10u);
+  EXPECT_EQ(inbox.waiting(PeerId(1)), 0u);
+  EXPECT_EQ(inbox.fullest("a"), PeerId());  // an agent is never dropped
+  EXPECT_EQ(served_connections(inbox, 20, milliseconds(1)), "2222222222");
+  EXPECT_TRUE(inbox.empty());
+}
+
+// While one of its frames is handled, and while it is paused.
+TEST(Inbox, AConnectionIsDroppedAtAnyTime) {
+  Inbox inbox;
+  const auto add = [&inbox](uint64_t peer) {
+    Inbox::Item item = frame_of("a", peer);
+    item.pace = Pace::kConnection;
+    inbox.add(std::move(item), kNow);
+  };
+  for (int i = 0; i < 3; ++i) add(1);
+  ASSERT_TRUE(inbox.take(kNow).has_value());
+  add(2);
+  inbox.drop("a", PeerId(1), kNow);
+  inbox.took({.time = milliseconds(1)}, kNow);
+  EXPECT_EQ(served_connections(inbox, 5, seconds(1)), "2");
+  for (int i = 0; i < 3; ++i) add(2);
+  EXPECT_FALSE(inbox.is_ready(kNow));
+  inbox.drop("a", PeerId(2), kNow);
+  EXPECT_TRUE(inbox.empty());
+  EXPECT_FALSE(inbox.next_at().has_value());
+  add(3);
+  EXPECT_EQ(served_connections(inbox, 5, milliseconds(1)), "3");
+}
+
 // Frames of a paced user: each takes a millisecond of loop time, for ten seconds.
 class Paced : public testing::Test {
  protected:
   static Inbox::Item frame_of_flood() {
     Inbox::Item item = frame_of("flood", 1);
-    item.is_paced = true;
+    item.pace = Pace::kUser;
     return item;
   }
   // The loop's busy time for these frames; it sleeps while none may be served.
@@ -141,6 +219,25 @@ TEST_F(Paced, AUserThatLaunchesTasksHasTheLoopForItself) {
   EXPECT_GE(busy(inbox, seconds(10), {.time = milliseconds(1), .tasks = 20}), seconds(10));
 }
 
+// Connections of root and of the master's user are paced one by one.
+TEST_F(Paced, OtherConnectionsOfItsUserAreServedWhileOnePauses) {
+  Inbox inbox;
+  const auto paced = [](uint64_t peer) {
+    Inbox::Item item = frame_of("root", peer);
+    item.pace = Pace::kConnection;
+    return item;
+  };
+  for (int i = 0; i < 1'000; ++i) inbox.add(paced(1), kNow);
+  while (inbox.take(kNow)) inbox.took({.time = milliseconds(1)}, kNow);
+  EXPECT_FALSE(inbox.is_ready(kNow));
+  EXPECT_FALSE(inbox.may_serve(paced(1), kNow));
+  EXPECT_TRUE(inbox.may_serve(paced(2), kNow));
+  inbox.add(paced(2), kNow);
+  EXPECT_EQ(served_connections(inbox, 3, milliseconds(1)), "2");
+  const Time later = *inbox.next_at();
+  ASSERT_TRUE(inbox.take(later).has_value());
+}
+
 // During a pause, only this user waits.
 TEST_F(Paced, OthersAreServedWhileAUserPauses) {
   Inbox inbox;
@@ -159,20 +256,22 @@ TEST_F(Paced, OthersAreServedWhileAUserPauses) {
 // Work that was done without waiting in the queue counts too.
 TEST_F(Paced, WhatWasServedAtOnceIsCharged) {
   Inbox inbox;
-  EXPECT_TRUE(inbox.may_serve("flood", kNow));
-  inbox.served("flood", {.time = kLoopTimeAtOnce}, kNow);
-  EXPECT_FALSE(inbox.may_serve("flood", kNow));
-  EXPECT_TRUE(inbox.may_serve("b", kNow));
-  inbox.served("flood", {.time = {}, .tasks = 10}, kNow);
-  EXPECT_TRUE(inbox.may_serve("flood", kNow));
+  const Inbox::Item flood = frame_of_flood();
+  EXPECT_TRUE(inbox.may_serve(flood, kNow));
+  inbox.served(flood, {.time = kLoopTimeAtOnce}, kNow);
+  EXPECT_FALSE(inbox.may_serve(flood, kNow));
+  EXPECT_TRUE(inbox.may_serve(frame_of("b", 2), kNow));
+  inbox.served(flood, {.time = {}, .tasks = 10}, kNow);
+  EXPECT_TRUE(inbox.may_serve(flood, kNow));
 }
 
 // If a disk or the machine hangs for a minute, that is not the user's work.
 TEST_F(Paced, OneFrameIsAtMostASecondsPause) {
   Inbox inbox;
-  inbox.served("a1", {.time = kLoopTimeAtOnce}, kNow);
-  inbox.served("a1", {.time = seconds(60)}, kNow);
-  EXPECT_TRUE(inbox.may_serve("a1", kNow + kLoopTimeAtOnce * 100 / kLoopPercentPerUser));
+  const Inbox::Item flood = frame_of_flood();
+  inbox.served(flood, {.time = kLoopTimeAtOnce}, kNow);
+  inbox.served(flood, {.time = seconds(60)}, kNow);
+  EXPECT_TRUE(inbox.may_serve(flood, kNow + kLoopTimeAtOnce * 100 / kLoopPercentPerUser));
 }
 
 }  // namespace

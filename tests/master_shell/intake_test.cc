@@ -33,6 +33,9 @@ class Intakes : public testing::Test {
   bool is_disk_well_ = true;
   Duration costs_ = {};  // loop time that a frame takes
   int served_ = 0;
+  std::function<Pace(PeerId)> pace_of_ = [](PeerId) { return Pace::kUser; };
+  std::vector<PeerId> floods_ = {};
+  std::vector<PeerId> sheds_ = {};
   Intake intake_{
       loop_,
       {.on_frame =
@@ -43,11 +46,17 @@ class Intakes : public testing::Test {
              }
              return size_t{0};
            },
-       .on_lost = [](PeerId) {},
-       .on_shed = [](PeerId, std::span<const std::byte>, bool) { return true; },
+       .on_lost = [](PeerId, PeerLoss) {},
+       .on_shed =
+           [this](PeerId peer, std::span<const std::byte>, bool is_user_full) {
+             if (is_user_full) sheds_.push_back(peer);
+             return is_user_full;
+           },
        .principal_of =
            [](PeerId) { return std::make_shared<const Principal>(Principal{.user = "ada"}); },
-       .may_be_shed = [](const Principal*) { return true; },
+       .on_flood = [this](PeerId peer, const std::string&) { floods_.push_back(peer); },
+       .pace_of = [this](PeerId peer, const Principal*) { return pace_of_(peer); },
+       .name_of = [](PeerId) { return std::string(); },
        .may_serve = [this] { return is_disk_well_; }}};
 };
 
@@ -86,6 +95,48 @@ TEST_F(Intakes, WhatWaitedIsServedOnceTheDiskIsBack) {
 TEST_F(Intakes, AFrameIsServedAtOnceIfNothingWaits) {
   intake_.receive(PeerId(7), a_frame());
   EXPECT_EQ(served_, 1);
+}
+
+// A scheduler that floods its user's queue goes; another scheduler of this user, and an agent,
+// stay.
+TEST_F(Intakes, AFloodIsShedAndNotItsNeighbours) {
+  constexpr PeerId kFlood(1);
+  constexpr PeerId kVictim(2);
+  constexpr PeerId kAgent(3);
+  pace_of_ = [kAgent](PeerId peer) { return peer == kAgent ? Pace::kNone : Pace::kConnection; };
+  costs_ = kLoopTimeAtOnce;  // the first frame uses up what the flood has at once
+  intake_.receive(kFlood, a_frame());
+  costs_ = {};
+  for (size_t i = 0; i < kWaitingPerUserMax; ++i) intake_.receive(kFlood, a_frame());
+  intake_.receive(kFlood, a_frame());
+  EXPECT_EQ(sheds_, (std::vector<PeerId>{kFlood}));
+  EXPECT_TRUE(intake_.may_read());
+  intake_.receive(kVictim, a_frame());
+  intake_.receive(kAgent, a_frame());
+  EXPECT_EQ(floods_, (std::vector<PeerId>{kFlood}));
+  EXPECT_EQ(sheds_.size(), 1u);
+  EXPECT_EQ(intake_.inbox().waiting(kFlood), 0u);
+  EXPECT_TRUE(net_test::run_until(loop_, [this] { return served_ == 3; }));
+}
+
+// Nothing is served while the disk hangs: then frames of root wait in their sockets.
+TEST_F(Intakes, ReadingStopsWhileTheDiskStandsStill) {
+  pace_of_ = [](PeerId) { return Pace::kConnection; };
+  is_disk_well_ = false;
+  for (size_t i = 0; i <= kWaitingPerUserMax; ++i) intake_.receive(PeerId(1), a_frame());
+  EXPECT_FALSE(intake_.may_read());
+  EXPECT_TRUE(sheds_.empty());
+  EXPECT_TRUE(floods_.empty());
+}
+
+TEST_F(Intakes, TheFullestConnectionOfAFullUserIsShed) {
+  pace_of_ = [](PeerId) { return Pace::kUser; };
+  is_disk_well_ = false;
+  for (size_t i = 0; i < kWaitingPerUserMax; ++i) intake_.receive(PeerId(1), a_frame());
+  intake_.receive(PeerId(2), a_frame());
+  EXPECT_EQ(floods_, (std::vector<PeerId>{PeerId(1)}));
+  EXPECT_TRUE(sheds_.empty());
+  EXPECT_EQ(intake_.inbox().frames(), 1u);
 }
 
 }  // namespace
