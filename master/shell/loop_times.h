@@ -22,7 +22,7 @@ inline constexpr int64_t kLoopPercentToTell = 10;
 
 // In the last whole window.
 struct LoopUse {
-  std::string object = {};  // "ml-1-4" for a framework, "calls of ada"
+  std::string object = {};  // "ml-1-4" for a framework, "calls of ada", "user ada" for the rest
   int64_t percent = 0;      // of the time, less what its tasks are worth
   int64_t frames_per_second = 0;
   bool operator==(const LoopUse&) const = default;
@@ -30,22 +30,28 @@ struct LoopUse {
 
 class LoopTimes {
  public:
-  using NameOf = std::function<std::string(PeerId)>;
+  struct Name {
+    std::string object = {};  // empty: it is not named
+    std::string user = {};
+  };
+  using NameOf = std::function<Name(PeerId)>;
   // Names a peer that is connected. It is called once for each peer and window.
   explicit LoopTimes(NameOf name_of) : name_of_(std::move(name_of)) {}
 
   // O(1), but for the first frame of a window: O(peers of the last one).
   void note(PeerId peer, const Inbox::Effort& effort, Time now);
-  // Those with at least kLoopPercentToTell, the largest first.
+  // Those with at least kLoopPercentToTell, the largest first; then the users whose other
+  // connections have as much together.
   std::vector<LoopUse> most(Time now);
 
  private:
   struct Use {
-    std::string object = {};
+    Name name = {};
     Duration net = {};
     int64_t frames = 0;
   };
   void turn(Time now);
+  void tell(const std::string& object, const Use& use, Duration span);
 
   NameOf name_of_;
   Time window_begin_ = {};

@@ -210,7 +210,7 @@ struct MasterShell::Impl {
   Circumstances circumstances();
   void on_request(const HttpRequest& request, HttpResponder responder);
   void tick();
-  std::string name_of(PeerId peer);
+  LoopTimes::Name name_of(PeerId peer);
   void step(MasterEvent event);
   void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
   void send(PeerId peer, const proto::Envelope& envelope);
@@ -699,12 +699,11 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
 }
 
 // As `proffer status` names it.
-std::string MasterShell::Impl::name_of(PeerId peer) {
+LoopTimes::Name MasterShell::Impl::name_of(PeerId peer) {
   if (core == nullptr || core->is_daemon(peer)) return {};
+  const std::string user = audit_name(principals.of(peer).get());
   const FrameworkId framework = core->framework_of(peer);
-  if (!framework.empty()) return framework.str();
-  const PrincipalPtr by = principals.of(peer);
-  return by == nullptr ? "calls of unknown users" : text("calls of ", audit_name(by.get()));
+  return {.object = framework.empty() ? text("calls of ", user) : framework.str(), .user = user};
 }
 
 void MasterShell::Impl::tick() {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -62,11 +63,12 @@ class Floods : public testing::TestWithParam<const char*> {
     if (geteuid() != 0) GTEST_SKIP() << "not run: only root can become another user";
   }
 
-  std::unique_ptr<Process> flood(const std::string& kind, int connections) const {
-    return std::make_unique<Process>(Words{program_of_tests("flood"), text("--uid=", ++last_uid_),
-                                           "--at=" + cluster_->master(), "--kind=" + kind,
-                                           text("--connections=", connections),
-                                           text("--seconds=", kDeadline.count())});
+  std::unique_ptr<Process> flood(const std::string& kind, int connections,
+                                 std::optional<uid_t> user = std::nullopt) const {
+    return std::make_unique<Process>(
+        Words{program_of_tests("flood"), text("--uid=", user ? *user : ++last_uid_),
+              "--at=" + cluster_->master(), "--kind=" + kind, text("--connections=", connections),
+              text("--seconds=", kDeadline.count())});
   }
   static int64_t metric(const std::string& name) { return metric_at(cluster_->http(), name); }
 
@@ -106,6 +108,29 @@ TEST_P(Floods, LeaveOthersTheirWork) {
 INSTANTIATE_TEST_SUITE_P(Of, Floods,
                          testing::Values("connections", "messages", "giants", "asks", "calls",
                                          "unread", "reconnects", "unfinished"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+// The master's own user, as in `proffer dev`: it is neither refused connections nor paced as a
+// whole.
+class FloodsOfTheSameUser : public Floods {};
+
+TEST_P(FloodsOfTheSameUser, LeaveItsOtherConnectionsTheirWork) {
+  const std::string kind = GetParam();
+  const std::unique_ptr<Process> flooder = flood(kind, 20, geteuid());
+  ASSERT_TRUE(flooder->line_with("flooding")) << flooder->err();
+  std::string status;
+  EXPECT_TRUE(eventually([&] {
+    status = cluster_->proffer({"status"}).out;
+    return status.find("of the master's time") != std::string::npos;
+  })) << status;
+  const Exit done = cluster_->proffer({"run", "--count", "3", "--", "echo done"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  flooder->kill(SIGKILL);
+  flooder->wait();
+  EXPECT_LT(memory_kib(cluster_->pid_of("master")), kMemoryMaxKib);
+  EXPECT_EQ(cluster_->proffer({"status"}).out.find("AgentLost"), std::string::npos);
+}
+INSTANTIATE_TEST_SUITE_P(Of, FloodsOfTheSameUser, testing::Values("messages", "asks", "calls"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 // A master whose registry is on a disk that can be frozen.

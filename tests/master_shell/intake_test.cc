@@ -56,7 +56,7 @@ class Intakes : public testing::Test {
            [](PeerId) { return std::make_shared<const Principal>(Principal{.user = "ada"}); },
        .on_flood = [this](PeerId peer, const std::string&) { floods_.push_back(peer); },
        .pace_of = [this](PeerId peer, const Principal*) { return pace_of_(peer); },
-       .name_of = [](PeerId) { return std::string(); },
+       .name_of = [](PeerId) { return LoopTimes::Name(); },
        .may_serve = [this] { return is_disk_well_; }}};
 };
 

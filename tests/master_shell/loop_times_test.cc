@@ -11,9 +11,9 @@ namespace {
 
 constexpr Time kBegin = Time() + seconds(1'000);
 
-std::string name_of(PeerId peer) {
-  if (peer == PeerId(9)) return "";  // an agent
-  return peer.value() < 3 ? "flood" : text("f-", peer.value());
+LoopTimes::Name name_of(PeerId peer) {
+  if (peer == PeerId(9)) return {};  // an agent
+  return {.object = peer.value() < 3 ? "flood" : text("f-", peer.value()), .user = "ada"};
 }
 
 // One frame each 10 ms for a window.
@@ -36,6 +36,17 @@ TEST(LoopTimes, NamesWhoTakesMuchOfIt) {
   EXPECT_EQ(times.most(kBegin + kLoopWindow), expected);
   EXPECT_EQ(times.most(kBegin + kLoopWindow + seconds(1)), expected);
   EXPECT_TRUE(times.most(kBegin + kLoopWindow * 2).empty());
+}
+
+TEST(LoopTimes, NamesTheUserOfManySmallFloods) {
+  LoopTimes times(name_of);
+  times.most(kBegin);
+  for (uint64_t peer = 20; peer < 40; ++peer) {
+    one_window(times, PeerId(peer), {.time = microseconds(400)});
+  }
+  EXPECT_EQ(
+      times.most(kBegin + kLoopWindow),
+      (std::vector<LoopUse>{{.object = "user ada", .percent = 80, .frames_per_second = 2'000}}));
 }
 
 TEST(LoopTimes, WorkForTasksCountsForNothing) {
