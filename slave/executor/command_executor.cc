@@ -36,6 +36,7 @@
 #include "slave/executor/secret_files.h"
 #include "slave/executor/stdin_pipe.h"
 #include "slave/executor/stem.h"
+#include "slave/executor/task_terminal.h"
 
 namespace proffer::executor {
 namespace {
@@ -123,6 +124,7 @@ struct CommandExecutor::Impl {
     std::unique_ptr<Timer> warning = {};  // before the limit (proto/limit_warning.h)
     int warning_signal = 0;
     std::unique_ptr<StdinPipe> input = {};  // if its scheduler sends it
+    std::unique_ptr<TaskTerminal> terminal = {};  // likewise
 
     bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
     // Only processes that it left behind may remain.
@@ -299,8 +301,11 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
     return go_on(run.spec.id);
   }
   if (Result<void> made = make_input(run, command); !made) return refuse_task(run, made.error());
-  const Result<pid_t> pid = start_command(
-      run, options.around, command.input == nullptr ? -1 : command.input->end_of_command());
+  const Result<pid_t> pid =
+      command.terminal != nullptr
+          ? start_at_terminal(run, options.around, command.terminal->end_of_command())
+          : start_command(run, options.around,
+                          command.input == nullptr ? -1 : command.input->end_of_command());
   if (!pid) return refuse_task(run, pid.error());
   if (command.input != nullptr) command.input->end_is_given();
   command.pid = *pid;
@@ -311,7 +316,21 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
 // The scheduler sends the standard input of a task that asks for it.
 Result<void> CommandExecutor::Impl::make_input(const proto::RunTask& run, Running& command) {
   const auto asked = run.spec.environment.find(std::string(proto::kStdinVariable));
-  if (asked == run.spec.environment.end() || asked->second != proto::kStdinStreamed) return {};
+  if (asked == run.spec.environment.end()) return {};
+  const Result<std::optional<proto::TerminalSize>> size = proto::terminal_asked(asked->second);
+  if (!size) return size.error();
+  if (*size) {
+    if (!command.own) {
+      return Error::invalid_argument("a task in a shared executor cannot have a terminal");
+    }
+    Result<std::unique_ptr<TaskTerminal>> terminal = TaskTerminal::make(
+        loop, run.spec.id, **size, STDOUT_FILENO,
+        [this](std::string message) { step(sdk::TellMessage{std::move(message)}); });
+    if (!terminal) return std::move(terminal).error();
+    command.terminal = *std::move(terminal);
+    return {};
+  }
+  if (asked->second != proto::kStdinStreamed) return {};
   Result<std::unique_ptr<StdinPipe>> input = StdinPipe::make(
       loop, run.spec.id,
       [this](const proto::StdinRoom& room) { step(sdk::TellMessage{proto::encode(room)}); });
@@ -340,9 +359,15 @@ void CommandExecutor::Impl::warn(const TaskId& id) {
 
 // Parts of standard inputs; other messages are not for commands.
 void CommandExecutor::Impl::on(const sdk::HearMessage& heard) {
+  if (const auto view = proto::decode_terminal_view(heard.data)) {
+    const auto at = running.find(view->task);
+    if (at != running.end() && at->second.terminal != nullptr) at->second.terminal->take(*view);
+    return;
+  }
   const Result<proto::StdinPart> part = proto::decode_stdin_part(heard.data);
   if (!part) return;
   const auto at = running.find(part->task);
+  if (at != running.end() && at->second.terminal != nullptr) at->second.terminal->take(*part);
   if (at != running.end() && at->second.input != nullptr) at->second.input->take(*part);
 }
 
@@ -722,6 +747,7 @@ void CommandExecutor::Impl::settle() {
     } else {
       left |= !rest.empty();
       if (!command.is_told) tell_running(one->first, {});
+      if (command.terminal != nullptr) command.terminal->finish();
       ended.emplace_back(one->first, std::move(command));
       running.erase(one);
     }
