@@ -5,7 +5,8 @@
 //
 //   scheduler → executor  StdinPart  bytes at an offset; the last part ends the input
 //   executor → scheduler  StdinRoom  the bytes that the command's pipe has taken; first when the
-//                                    command starts, until the first part arrives
+//                                    command starts, until a part arrives (an empty one, if the
+//                                    scheduler has no input yet)
 //
 // A scheduler sends at most kStdinWindow bytes beyond those that were taken.
 //

@@ -77,6 +77,7 @@ void StdinPipe::take(const proto::StdinPart& part) {
   if (ours_.get() < 0 || !follows || has_last_) return tell_room();
   const std::string_view fresh = std::string_view(part.bytes).substr(next - part.offset);
   if (waiting_.size() + fresh.size() > proto::kStdinWindow) return tell_room();
+  if (part.bytes.empty() && !part.is_last) return;  // the answer to tell_room()
   waiting_ += fresh;
   has_last_ = part.is_last;
   if (has_last_ && is_terminal_) waiting_ += kEndOfInput;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -54,6 +55,10 @@ class Terminal {
       }
       if (std::chrono::steady_clock::now() >= deadline || !read_some()) return false;
     }
+  }
+  void resize(unsigned short rows, unsigned short columns) {
+    const winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(::ioctl(fd_, TIOCSWINSZ, &size), 0);
   }
   pid_t pid() const { return pid_; }
   // Whether keys are read one by one without echo.
