@@ -86,17 +86,16 @@ class Run {
   explicit Run(RunOptions options)
       : options_(std::move(options)),
         tasks_per_accept_(tasks_in_one_message(options_)),
-        sends_input_(options_.has_terminal || (options_.ask.count == 1 && !options_.no_input &&
-                                               has_standard_input())),
+        sends_input_(options_.has_terminal ||
+                     (options_.ask.count == 1 && !options_.no_input && has_standard_input())),
         scheduler_({.name = options_.name,
                     .role = options_.role,
                     .master = to_text(options_.master),
                     .user = user_name(),
                     .failover_timeout = kAttachedFailoverTimeout}),
-        terminal_(options_.has_terminal
-                      ? std::make_unique<AttachedTerminal>(scheduler_,
-                                                           [this] { leave(128 + SIGHUP); })
-                      : nullptr),
+        terminal_(options_.has_terminal ? std::make_unique<AttachedTerminal>(
+                                              scheduler_, [this] { leave(128 + SIGHUP); })
+                                        : nullptr),
         output_(options_.json, options_.ask.count == 1,
                 [this](const std::function<void()>& print_lines) { print(print_lines); }),
         streams_(
@@ -555,7 +554,8 @@ int run_run(const Words& words) {
   arguments.option("--role", &role, "role of the framework (default: the role 'default')");
   arguments.group("Task");
   arguments.option("--grace", &grace, "time between the polite signal and SIGKILL (default 5s)");
-  arguments.option("--kill-signal", &kill_signal, "polite signal, as in SIGINT (default SIGTERM; with -t SIGHUP)");
+  arguments.option("--kill-signal", &kill_signal,
+                   "polite signal, as in SIGINT (default SIGTERM; with -t SIGHUP)");
   arguments.option("--max-run-time", &max_run_time,
                    "kill a task that runs longer than this (default no limit)");
   arguments.option("--signal", &signal,

@@ -20,8 +20,7 @@ class RunOutput {
  public:
   // Output of a single task is printed as it arrives; output of several tasks by line, each with
   // the task's name. `print` calls its argument, which prints lines of this program.
-  RunOutput(bool json, bool is_single,
-            std::function<void(const std::function<void()>&)> print);
+  RunOutput(bool json, bool is_single, std::function<void(const std::function<void()>&)> print);
 
   // --- on the streams' thread ---
   void write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes);

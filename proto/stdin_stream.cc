@@ -94,8 +94,7 @@ Result<TerminalPart> decode_terminal_part(std::string_view bytes) {
     return Error::invalid_argument(text("a part of a terminal has ", line->rest.size(),
                                         " bytes; 1 to ", kTerminalPartBytesMax, " are allowed"));
   }
-  return TerminalPart{
-      .task = line->task, .offset = line->offset, .bytes = std::string(line->rest)};
+  return TerminalPart{.task = line->task, .offset = line->offset, .bytes = std::string(line->rest)};
 }
 
 Result<TerminalView> decode_terminal_view(std::string_view bytes) {

@@ -301,9 +301,8 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
     return go_on(run.spec.id);
   }
   Result<std::unique_ptr<TaskInput>> input =
-      TaskInput::make(loop, run, STDOUT_FILENO, [this](std::string message) {
-        step(sdk::TellMessage{std::move(message)});
-      });
+      TaskInput::make(loop, run, STDOUT_FILENO,
+                      [this](std::string message) { step(sdk::TellMessage{std::move(message)}); });
   if (!input) return refuse_task(run, input.error());
   command.input = *std::move(input);
   const Result<pid_t> pid = command.input == nullptr ? start_command(run, options.around)

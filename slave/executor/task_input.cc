@@ -38,9 +38,8 @@ Result<std::unique_ptr<TaskInput>> TaskInput::make(Loop& loop, const proto::RunT
     made->terminal_ = *std::move(terminal);
     return made;
   }
-  Result<std::unique_ptr<StdinPipe>> pipe =
-      StdinPipe::make(loop, run.spec.id,
-                      [tell](const proto::StdinRoom& room) { tell(proto::encode(room)); });
+  Result<std::unique_ptr<StdinPipe>> pipe = StdinPipe::make(
+      loop, run.spec.id, [tell](const proto::StdinRoom& room) { tell(proto::encode(room)); });
   if (!pipe) return std::move(pipe).error();
   made->pipe_ = *std::move(pipe);
   return made;

@@ -15,15 +15,9 @@ struct Row {
 
 TEST(TerminalEscape, IsATildeAndADotAtTheStartOfALine) {
   const Row rows[] = {
-      {"~.", "", true},
-      {"ls\r~.more", "ls\r", true},
-      {"ls\n~.", "ls\n", true},
-      {"ls~.", "ls~.", false},
-      {"~~.", "~.", false},
-      {"~~\r~.", "~\r", true},
-      {"~x~.", "~x~.", false},
-      {"~\r~.", "~\r", true},
-      {"cd ~/a\r", "cd ~/a\r", false},
+      {"~.", "", true},        {"ls\r~.more", "ls\r", true}, {"ls\n~.", "ls\n", true},
+      {"ls~.", "ls~.", false}, {"~~.", "~.", false},         {"~~\r~.", "~\r", true},
+      {"~x~.", "~x~.", false}, {"~\r~.", "~\r", true},       {"cd ~/a\r", "cd ~/a\r", false},
       {"\r~", "\r", false},
   };
   for (const Row& row : rows) {

@@ -12,6 +12,9 @@ namespace {
 
 using testing::HasSubstr;
 
+// Typed to a shell; its echo is not its output.
+constexpr const char* kJob = "sh -c 'echo in$((1+1))job; exec sleep 1000'\r";
+
 class RunTerminal : public testing::Test {
  protected:
   static void SetUpTestSuite() { cluster_ = new Cluster({.agents = 1}); }
@@ -88,13 +91,15 @@ TEST_F(RunTerminal, ShowsEveryByteOfALargeOutputOnce) {
 TEST_F(RunTerminal, AnInteractiveShellHasItsJobs) {
   Terminal user(words("PS1='ready> ' exec bash --norc -i"), environment());
   ASSERT_TRUE(user.shows("ready> ")) << user.screen();
-  user.type("sleep 1000\r");
-  ASSERT_TRUE(user.shows("sleep 1000")) << user.screen();
+  user.type(kJob);
+  ASSERT_TRUE(user.shows("in2job")) << user.screen();
   user.type("\x1a");
   ASSERT_TRUE(user.shows("Stopped")) << user.screen();
   user.type("echo a$((40+2))z\r");
   ASSERT_TRUE(user.shows("a42z")) << user.screen();
-  user.type("kill -9 %1; wait %1; exit 5\r");
+  user.type("exit\r");
+  ASSERT_TRUE(user.shows("There are stopped jobs")) << user.screen();
+  user.type("exit 5\r");
   EXPECT_EQ(user.wait(), 5) << user.screen();
 }
 
@@ -138,8 +143,8 @@ TEST_F(RunTerminal, AShellWithAJobEndsAtOnce) {
   Terminal user(words("PS1='ready> ' exec bash --norc -i", {"--name", "jobs", "--grace", "1h"}),
                 environment());
   ASSERT_TRUE(user.shows("ready> ")) << user.screen();
-  user.type("sleep 1000\r");
-  ASSERT_TRUE(user.shows("sleep 1000")) << user.screen();
+  user.type(kJob);
+  ASSERT_TRUE(user.shows("in2job")) << user.screen();
   EXPECT_EQ(cluster_->proffer({"kill", "jobs-1"}).code, 0);
   user.wait();
   EXPECT_EQ(cluster_->running_tasks("jobs"), 0);
@@ -152,19 +157,16 @@ TEST_F(RunTerminal, IsRestoredAtEachEnd) {
       "state() { stty -g; grep flags /proc/$$/fdinfo/0; }; before=$(state); ";
   constexpr std::string_view kCompare = "test \"$before\" = \"$(state)\" && echo 'as before'";
   const std::string run = text(program("proffer"), " run -t --cpus 0.1 --mem 32 -- ");
-  for (const std::string& last : {run + "'echo up'", run + "'echo up; exit 3'",
-                                  run + "'echo up; sleep 1000'",
-                                  run + "'echo up; kill -9 $$'",
-                                  text(program("proffer"), " run -- echo up")}) {
-    Terminal user({"/bin/bash", "-c", text(kState, last, "; ", kCompare)},
-                  environment());
+  for (const std::string& last :
+       {run + "'echo up'", run + "'echo up; exit 3'", run + "'echo up; sleep 1000'",
+        run + "'echo up; kill -9 $$'", text(program("proffer"), " run -- echo up")}) {
+    Terminal user({"/bin/bash", "-c", text(kState, last, "; ", kCompare)}, environment());
     ASSERT_TRUE(user.shows("up")) << last << "\n" << user.screen();
     if (last.find("sleep") != std::string::npos) user.type("\x03");
     EXPECT_TRUE(user.shows("as before")) << last << "\n" << user.screen();
   }
   for (const int signal : {SIGQUIT, SIGABRT, SIGTERM}) {
-    Terminal user({"/bin/bash", "-c",
-                   text(kState, run, "'echo up; sleep 1000'; ", kCompare)},
+    Terminal user({"/bin/bash", "-c", text(kState, run, "'echo up; sleep 1000'; ", kCompare)},
                   environment());
     ASSERT_TRUE(user.shows("up")) << user.screen();
     EXPECT_TRUE(user.is_raw());

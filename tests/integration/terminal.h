@@ -72,10 +72,12 @@ class Terminal {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
   }
-  // The exit code; 128 plus the number of the signal that killed it.
+  // The exit code; 128 plus the number of the signal that killed it: SIGKILL at the deadline.
   int wait() {
-    while (fd_ >= 0 && read_some()) {
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline * slowdown();
+    while (fd_ >= 0 && std::chrono::steady_clock::now() < deadline && read_some()) {
     }
+    if (std::chrono::steady_clock::now() >= deadline) ::kill(pid_, SIGKILL);
     int status = 0;
     EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
     pid_ = -1;

@@ -22,8 +22,7 @@ TEST(StdinStream, EachMessageIsReadAsItsOwnKindOnly) {
   EXPECT_EQ(*decode_terminal_view(encode(view)), view);
   for (const std::string& bytes : {encode(part), encode(room), encode(shown), encode(view)}) {
     EXPECT_EQ(decode_stdin_part(bytes).has_value() + decode_stdin_room(bytes).has_value() +
-                  decode_terminal_part(bytes).has_value() +
-                  decode_terminal_view(bytes).has_value(),
+                  decode_terminal_part(bytes).has_value() + decode_terminal_view(bytes).has_value(),
               1)
         << bytes;
   }

@@ -94,15 +94,17 @@ class TaskInputTest : public testing::Test {
 };
 
 TEST_F(TaskInputTest, TheTerminalIsInputOutputAndControlsTheSession) {
-  start("for fd in 0 1 2; do test -t $fd || echo no $fd; done; ps -o tty= -p $$ | grep -q pts/ && "
-        "stty size && echo $PROFFER_TERMINAL; exit 3");
+  start(
+      "for fd in 0 1 2; do test -t $fd || echo no $fd; done; ps -o tty= -p $$ | grep -q pts/ && "
+      "stty size && echo $PROFFER_TERMINAL; exit 3");
   EXPECT_EQ(WEXITSTATUS(end()), 3);
   EXPECT_EQ(out(), "24 80\r\n1\r\n");
 }
 
 TEST_F(TaskInputTest, KeysAndTheSizeReachTheCommand) {
-  start("trap 'echo size; stty size' WINCH; trap 'echo interrupted' INT; trap 'echo quit' QUIT; "
-        "echo up; while :; do read word && echo got $word; done");
+  start(
+      "trap 'echo size; stty size' WINCH; trap 'echo interrupted' INT; trap 'echo quit' QUIT; "
+      "echo up; while :; do read word && echo got $word; done");
   ASSERT_TRUE(shows("up"));
   type("word\r");
   ASSERT_TRUE(shows("got word")) << out();
