@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/output_streams.h"
 #include "cli/run_output.h"
+#include "cli/script_problem.h"
 #include "cli/stdin_sender.h"
 #include "common/constraint_matcher.h"
 #include "common/roles.h"
@@ -43,6 +45,7 @@ struct RunOptions {
   Ask ask = {};
   proto::Environment environment = {};
   std::string command = {};
+  std::string program = {};  // its first word
   std::vector<proto::FetchedFile> fetch = {};
   Duration kill_grace = kKillGrace;
   int32_t kill_signal = proto::kKillSignal;
@@ -127,6 +130,7 @@ class Run {
   void show(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes);
   void print(const std::function<void()>& print_lines);
   void finish(const Error& error);
+  void note_script(const proto::TaskStatus& status);
   void take_input_back();
   void leave(int exit_code);
 
@@ -152,6 +156,7 @@ class Run {
   bool was_cut_ = false;                         // it came before all tasks were launched
   bool connected_ = false;
   bool ending_ = false;
+  bool has_noted_ = false;  // what is wrong with the script
 };
 
 int Run::go() {
@@ -313,7 +318,18 @@ void Run::on_update(const proto::TaskStatus& status) {
   if (status.state == proto::TaskState::kFinished && !status.message.empty() && !options_.json) {
     print([&] { print_warning_text(text("task ", status.task.str(), ": ", status.message)); });
   }
+  if (!options_.json) note_script(status);
   end_if_all_ended();
+}
+
+// The shell says only that a script was not found if its interpreter is missing.
+void Run::note_script(const proto::TaskStatus& status) {
+  constexpr int32_t kCannotRun = 126;
+  constexpr int32_t kNotFound = 127;
+  if (status.exit_code != kCannotRun && status.exit_code != kNotFound) return;
+  if (std::exchange(has_noted_, true)) return;
+  const std::string problem = script_problem(options_.program);
+  if (!problem.empty()) print([&] { print_note_text(problem); });
 }
 
 void Run::on_ask_report(const proto::AskReport& report) {
@@ -668,6 +684,7 @@ int run_run(const Words& words) {
     options.environment[std::string(proto::kWarningVariable)] = proto::to_text(*warning);
   }
   options.command = shell_command(command);
+  options.program = command.front();
   if (!options.json) print_variable_notes(options.command, environment);
   if (is_login) options.command = shell_command({login_shell(), "-lc", options.command});
   if (options.has_terminal) {

@@ -102,6 +102,7 @@ Result<TerminalView> decode_terminal_view(std::string_view bytes) {
   if (!line) return line.error();
   const Result<TerminalSize> size = parse_size(line->rest);
   if (!size) return size.error();
+  if (line->flag) return Error::invalid_argument("the view of a terminal has no flag");
   return TerminalView{.task = line->task, .shown = line->offset, .size = *size};
 }
 

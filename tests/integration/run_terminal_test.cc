@@ -72,9 +72,12 @@ TEST_F(RunTerminal, KeysThatSignalReachTheTask) {
   EXPECT_EQ(user.wait(), 0) << user.screen();
 }
 
+// A shell may lose the signal until its program has begun, at each terminal.
 TEST_F(RunTerminal, CtrlCEndsACommandThatDoesNotCatchIt) {
-  Terminal user(words("echo up; exec sleep 1000"), environment());
+  Terminal user(words("echo up; exec cat"), environment());
   ASSERT_TRUE(user.shows("up")) << user.screen();
+  user.type("word\r");
+  ASSERT_TRUE(user.shows("word\r\nword")) << user.screen();
   user.type("\x03");
   EXPECT_EQ(user.wait(), 130) << user.screen();
 }
@@ -157,12 +160,14 @@ TEST_F(RunTerminal, IsRestoredAtEachEnd) {
       "state() { stty -g; grep flags /proc/$$/fdinfo/0; }; before=$(state); ";
   constexpr std::string_view kCompare = "test \"$before\" = \"$(state)\" && echo 'as before'";
   const std::string run = text(program("proffer"), " run -t --cpus 0.1 --mem 32 -- ");
+  const std::string until_interrupted =
+      "'trap \"exit 130\" INT; echo up; while :; do sleep 0.05; done'";
   for (const std::string& last :
-       {run + "'echo up'", run + "'echo up; exit 3'", run + "'echo up; sleep 1000'",
+       {run + "'echo up'", run + "'echo up; exit 3'", run + until_interrupted,
         run + "'echo up; kill -9 $$'", text(program("proffer"), " run -- echo up")}) {
     Terminal user({"/bin/bash", "-c", text(kState, last, "; ", kCompare)}, environment());
     ASSERT_TRUE(user.shows("up")) << last << "\n" << user.screen();
-    if (last.find("sleep") != std::string::npos) user.type("\x03");
+    if (last.find("INT") != std::string::npos) user.type("\x03");
     EXPECT_TRUE(user.shows("as before")) << last << "\n" << user.screen();
   }
   for (const int signal : {SIGQUIT, SIGABRT, SIGTERM}) {

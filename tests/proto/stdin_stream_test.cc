@@ -32,10 +32,11 @@ TEST(StdinStream, OtherFormsAreRefused) {
   const std::string too_long(kTerminalPartBytesMax + 1, 'x');
   EXPECT_FALSE(decode_terminal_part(encode(TerminalPart{TaskId("a-1"), 0, too_long})));
   EXPECT_FALSE(decode_terminal_part(encode(TerminalPart{TaskId("a-1"), 0, ""})));
-  for (const char* bytes : {"terminal_view a-1 9 0\n24x80 ", "terminal_view a-1 9 0\n24x080",
-                            "terminal_view a-1 9 0\n24", "terminal_view a-1 9 0\n24x65536",
-                            "terminal_view a-1 9 0\n-1x80", "terminal_view a-1 9 0\n24x80x1",
-                            "terminal_view a-1 9 0\n", "terminal_view a-1 9 0"}) {
+  for (const char* bytes :
+       {"terminal_view a-1 9 0\n24x80 ", "terminal_view a-1 9 0\n24x080",
+        "terminal_view a-1 9 0\n24", "terminal_view a-1 9 0\n24x65536",
+        "terminal_view a-1 9 0\n-1x80", "terminal_view a-1 9 0\n24x80x1", "terminal_view a-1 9 0\n",
+        "terminal_view a-1 9 0", "terminal_view a-1 9 1\n24x80"}) {
     EXPECT_FALSE(decode_terminal_view(bytes)) << bytes;
   }
 }
