@@ -15,12 +15,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/daemon_place.h"
+#include "cli/local_terminal.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "common/text.h"
@@ -67,26 +67,6 @@ Result<Fd> connect_to(const std::string& path) {
   }
   return connection;
 }
-
-// Passes every key of the user's terminal on, for the lifetime of this object.
-class RawTerminal {
- public:
-  RawTerminal() {
-    if (tcgetattr(STDIN_FILENO, &before_) != 0) return;
-    termios raw = before_;
-    cfmakeraw(&raw);
-    is_set_ = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
-  }
-  ~RawTerminal() {
-    if (is_set_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
-  }
-  RawTerminal(const RawTerminal&) = delete;
-  RawTerminal& operator=(const RawTerminal&) = delete;
-
- private:
-  termios before_ = {};
-  bool is_set_ = false;
-};
 
 void write_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -200,8 +180,8 @@ Result<void> Exec::begin(const proto::TaskRow& task, const std::string& agent_so
 }
 
 Result<int> Exec::pump() {
-  std::optional<RawTerminal> raw;
-  if (is_terminal_) raw.emplace();
+  TerminalMode terminal;
+  if (is_terminal_) terminal.set(TerminalMode::Mode::kRaw);
   std::optional<Result<int>> answer;
   while (true) {
     const int input = waiting_.empty() && !input_ended_ ? STDIN_FILENO : -1;

@@ -34,6 +34,7 @@ namespace proffer::cli {
 namespace {
 
 constexpr size_t kTransfersMax = 200;  // two for each task
+constexpr size_t kOffersMax = 64;
 constexpr auto kTryAgainAfter = std::chrono::milliseconds(500);
 constexpr int kTriesAfterEnd = 6;
 
@@ -44,10 +45,17 @@ struct Transfer {
   TaskId task = {};
   AgentId agent = {};  // read last from this one; empty if not known
   OutputStreams::Stream stream = OutputStreams::Stream::kStdout;
-  uint64_t offset = 0;    // of the next byte in the file
+  uint64_t offset = 0;    // of the next byte from the file
+  uint64_t passed = 0;    // of the next byte to pass on; more than `offset` after an offer
   std::string held = {};  // bytes that may be the beginning of a mark
   int tries_after_end = 0;
   std::optional<HttpGet> get = {};  // empty while it waits for its next try
+};
+
+struct Offered {
+  TaskId task = {};
+  uint64_t offset = 0;
+  std::string bytes = {};
 };
 
 struct Followed {
@@ -74,6 +82,7 @@ struct OutputStreams::Impl {
   std::condition_variable idle;
   std::deque<Followed> waiting;  // guarded by mutex
   std::set<TaskId> ended;        // guarded by mutex
+  std::vector<Offered> offers;   // guarded by mutex: at most kOffersMax
   size_t unfinished = 0;         // guarded by mutex: tasks with a stream
   bool ending = false;           // guarded by mutex
 
@@ -91,7 +100,9 @@ struct OutputStreams::Impl {
   void try_again();
   Result<HttpPlace> find_agent(Transfer& transfer);
   void start(std::unique_ptr<Transfer> transfer, const Result<HttpPlace>& place);
+  void take_offers();
   void take(Transfer& transfer, std::string_view bytes);
+  void pass_on(Transfer& transfer, uint64_t offset, std::string_view bytes);
   void give_up_or_wait(std::unique_ptr<Transfer> transfer, const std::string& why);
   void close(const Transfer& transfer);
   void rouse() const;
@@ -105,6 +116,7 @@ void OutputStreams::Impl::drive() {
     }
     try_again();
     take_waiting();
+    take_offers();
     go_on();
     wait_for_any();
   }
@@ -140,7 +152,7 @@ void OutputStreams::Impl::go_on() {
     } else if (status >= 300) {
       give_up_or_wait(std::move(transfer), text("its agent answered with status ", status));
     } else {
-      if (!transfer->held.empty()) sink(transfer->task, transfer->stream, transfer->held);
+      pass_on(*transfer, transfer->offset, transfer->held);
       close(*transfer);
     }
   }
@@ -198,11 +210,12 @@ Result<HttpPlace> OutputStreams::Impl::find_agent(Transfer& transfer) {
 void OutputStreams::Impl::start(std::unique_ptr<Transfer> transfer,
                                 const Result<HttpPlace>& place) {
   if (!place) return give_up_or_wait(std::move(transfer), place.error().message());
+  transfer->held.clear();  // It will be read again.
+  transfer->offset = transfer->passed;
   const std::string target =
       text(file_target(transfer->framework, transfer->task,
                        transfer->stream == Stream::kStdout ? "stdout" : "stderr"),
            "?follow=1&offset=", transfer->offset, "&hole=", hole_mark);
-  transfer->held.clear();  // It will be read again.
   Result<HttpGet> get = HttpGet::start(
       *place, target, [this, to = transfer.get()](std::string_view bytes) { take(*to, bytes); });
   if (!get) return give_up_or_wait(std::move(transfer), get.error().message());
@@ -210,19 +223,44 @@ void OutputStreams::Impl::start(std::unique_ptr<Transfer> transfer,
   transfers.push_back(std::move(transfer));
 }
 
+void OutputStreams::Impl::take_offers() {
+  std::vector<Offered> taken;
+  {
+    const std::lock_guard lock(mutex);
+    taken.swap(offers);
+  }
+  for (const Offered& offer : taken) {
+    for (const auto* all : {&transfers, &broken}) {
+      for (const auto& transfer : *all) {
+        if (transfer->task != offer.task || transfer->stream != Stream::kStdout) continue;
+        // The file has the bytes between.
+        if (offer.offset <= transfer->passed) pass_on(*transfer, offer.offset, offer.bytes);
+      }
+    }
+  }
+}
+
+// Leaves out what was passed on before.
+void OutputStreams::Impl::pass_on(Transfer& transfer, uint64_t offset, std::string_view bytes) {
+  const uint64_t end = offset + bytes.size();
+  if (end <= transfer.passed) return;
+  if (offset < transfer.passed) bytes.remove_prefix(transfer.passed - offset);
+  transfer.passed = end;
+  sink(transfer.task, transfer.stream, bytes);
+}
+
 // Passes the output on without the marks of holes. Bytes at the end that may be the beginning of a
 // mark are held until the next bytes arrive.
 void OutputStreams::Impl::take(Transfer& transfer, std::string_view bytes) {
   std::string& held = transfer.held;
   held += bytes;
-  const auto pass_on = [&](size_t count) {
-    if (count == 0) return;
-    sink(transfer.task, transfer.stream, std::string_view(held).substr(0, count));
+  const auto pass_held_on = [&](size_t count) {
+    pass_on(transfer, transfer.offset, std::string_view(held).substr(0, count));
     transfer.offset += count;
     held.erase(0, count);
   };
   for (size_t mark; (mark = held.find(hole_mark)) != std::string::npos;) {
-    pass_on(mark);
+    pass_held_on(mark);
     const size_t end = held.find('\n');
     if (end == std::string::npos) return;
     const Result<int64_t> count =
@@ -232,13 +270,15 @@ void OutputStreams::Impl::take(Transfer& transfer, std::string_view bytes) {
     held.erase(0, end + 1);
     if (!count) continue;
     transfer.offset += static_cast<uint64_t>(*count);
-    missing(transfer.task, transfer.stream, static_cast<uint64_t>(*count));
+    if (transfer.offset <= transfer.passed) continue;
+    const uint64_t lost = transfer.offset - std::exchange(transfer.passed, transfer.offset);
+    missing(transfer.task, transfer.stream, lost);
   }
   size_t keep = std::min(held.size(), hole_mark.size() - 1);
   while (keep > 0 && !hole_mark.starts_with(std::string_view(held).substr(held.size() - keep))) {
     --keep;
   }
-  pass_on(held.size() - keep);
+  pass_held_on(held.size() - keep);
 }
 
 void OutputStreams::Impl::give_up_or_wait(std::unique_ptr<Transfer> transfer,
@@ -297,6 +337,15 @@ void OutputStreams::follow(const FrameworkId& framework, const TaskId& task, con
     const std::lock_guard lock(impl_->mutex);
     ++impl_->unfinished;
     impl_->waiting.push_back({framework, task, agent, http_address});
+  }
+  impl_->rouse();
+}
+
+void OutputStreams::offer(const TaskId& task, uint64_t offset, std::string bytes) {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->offers.size() == kOffersMax) return;
+    impl_->offers.push_back({task, offset, std::move(bytes)});
   }
   impl_->rouse();
 }

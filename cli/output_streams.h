@@ -36,6 +36,10 @@ class OutputStreams {
   // wait for their turn.
   void follow(const FrameworkId& framework, const TaskId& task, const AgentId& agent,
               const std::string& http_address);
+  // These bytes are in the task's stdout from `offset` on. They are passed on at once if they
+  // continue what was passed on, and are not passed on again when they are read from the file. Best
+  // effort. Any thread.
+  void offer(const TaskId& task, uint64_t offset, std::string bytes);
   // The task has ended: a broken stream is retried only a few more times. Any thread.
   void ended(const TaskId& task);
   // Blocks until all requested output has been written.

@@ -2,31 +2,31 @@
 // with their exit code.
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
+#include <utility>
 
 #include <unistd.h>
 
 #include "cli/arguments.h"
+#include "cli/attached_terminal.h"
 #include "cli/commands.h"
+#include "cli/local_terminal.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/output_streams.h"
+#include "cli/run_output.h"
+#include "cli/script_problem.h"
 #include "cli/stdin_sender.h"
 #include "common/constraint_matcher.h"
-#include "common/hex.h"
-#include "common/printable.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "net/exported_environment.h"
 #include "proto/fetched_files.h"
-#include "proto/json/json.h"
 #include "proto/limit_warning.h"
 #include "sdk/scheduler.h"
 
@@ -45,6 +45,7 @@ struct RunOptions {
   Ask ask = {};
   proto::Environment environment = {};
   std::string command = {};
+  std::string program = {};  // its first word
   std::vector<proto::FetchedFile> fetch = {};
   Duration kill_grace = kKillGrace;
   int32_t kill_signal = proto::kKillSignal;
@@ -52,6 +53,7 @@ struct RunOptions {
   bool no_input = false;   // the task's standard input is empty
   bool is_strict = false;  // a process that was out of memory fails its task
   bool json = false;
+  bool has_terminal = false;  // the task has this one
 };
 
 std::string user_name() {
@@ -87,25 +89,31 @@ class Run {
   explicit Run(RunOptions options)
       : options_(std::move(options)),
         tasks_per_accept_(tasks_in_one_message(options_)),
-        sends_input_(options_.ask.count == 1 && !options_.no_input && has_standard_input()),
+        sends_input_(options_.has_terminal ||
+                     (options_.ask.count == 1 && !options_.no_input && has_standard_input())),
         scheduler_({.name = options_.name,
                     .role = options_.role,
                     .master = to_text(options_.master),
                     .user = user_name(),
                     .failover_timeout = kAttachedFailoverTimeout}),
+        terminal_(options_.has_terminal ? std::make_unique<AttachedTerminal>(
+                                              scheduler_, [this] { leave(128 + SIGHUP); })
+                                        : nullptr),
+        output_(options_.json, options_.ask.count == 1,
+                [this](const std::function<void()>& print_lines) { print(print_lines); }),
         streams_(
             options_.master,
             [this](const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
-              write(task, stream, bytes);
+              show(task, stream, bytes);
             },
-            [](const FrameworkId& framework, const TaskId& task, const std::string& why) {
-              print_warning_text(
-                  text("output of task ", task.str(), " of ", framework.str(), " is lost: ", why));
+            [this](const FrameworkId& framework, const TaskId& task, const std::string& why) {
+              output_.lost(framework, task, why);
             },
             [this](const TaskId& task, OutputStreams::Stream stream, uint64_t bytes) {
-              report_missing(task, stream, bytes);
+              output_.missing(task, stream, bytes);
+              if (terminal_ != nullptr) terminal_->shown(bytes);
             },
-            [this](const TaskId& task) { on_output_closed(task); }) {}
+            [this](const TaskId& task) { output_.closed(task); }) {}
 
   int go();
 
@@ -117,24 +125,22 @@ class Run {
   void interrupt(int signal);
   void end_if_all_ended();
   int exit_code();
-  void report_missing(const TaskId& task, OutputStreams::Stream stream, uint64_t bytes);
-  void end_line(const TaskId& task, OutputStreams::Stream stream);
-  void on_output_closed(const TaskId& task);
-  void tell_ended(const proto::TaskStatus& status);
-  void flush_json(const TaskId& task);
   static int64_t number_of(const TaskId& task);
-  void write_json(const TaskId& task, bool to_stdout, std::string_view bytes);
-  void write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes);
-  void flush_partial_lines();
-  void tell(std::string_view event, const proto::TaskStatus& status);
+  void on_message(const proto::FrameworkMessage& message);
+  void show(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes);
+  void print(const std::function<void()>& print_lines);
   void finish(const Error& error);
+  void note_script(const proto::TaskStatus& status);
+  void take_input_back();
+  void leave(int exit_code);
 
   const RunOptions options_;
   const size_t tasks_per_accept_;
   const bool sends_input_;
   std::unique_ptr<StdinSender> input_;
-  FrameworkId framework_ = {};
   sdk::Scheduler scheduler_;
+  std::unique_ptr<AttachedTerminal> terminal_;  // null without -t
+  RunOutput output_;
   OutputStreams streams_;
   int64_t launched_ = 0;
   int64_t wanted_ = 0;  // tasks not yet launched
@@ -150,39 +156,27 @@ class Run {
   bool was_cut_ = false;                         // it came before all tasks were launched
   bool connected_ = false;
   bool ending_ = false;
-  std::atomic<bool> is_incomplete_ = false;  // an agent has dropped output
-  bool is_in_line_[2] = {};                  // of stdout and stderr of a single task
-  // The event of a task's end is the last one of the task, so it waits for its output.
-  std::mutex ends_mutex_;
-  std::map<TaskId, proto::TaskStatus> ends_;  // guarded by ends_mutex_: waiting for output
-  std::set<TaskId> closed_;                   // guarded by ends_mutex_: waiting for the end
-  // incomplete lines, if several tasks run
-  std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;
+  bool has_noted_ = false;  // what is wrong with the script
 };
 
 int Run::go() {
   wanted_ = options_.ask.count;
   scheduler_.on_subscribed([this](const proto::Subscribed&) {
     connected_ = true;
-    framework_ = scheduler_.framework();
+    output_.subscribed(scheduler_.framework());
   });
   scheduler_.on_offer([this](const Offer& offer) { on_offer(offer); });
   scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
   scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
   scheduler_.on_refused([this](const Error& error) { finish(error); });
   if (sends_input_) {
-    scheduler_.on_message([this](const proto::FrameworkMessage& message) {
-      const Result<proto::StdinRoom> room = proto::decode_stdin_room(message.data);
-      if (!room || !live_.contains(room->task)) return;
-      if (input_ == nullptr) input_ = std::make_unique<StdinSender>(scheduler_, room->task);
-      input_->on_room(message, *room);
-    });
+    scheduler_.on_message([this](const auto& message) { on_message(message); });
   }
   for (const int signal : {SIGINT, SIGTERM}) {
     scheduler_.on_signal(signal, [this, signal] { interrupt(signal); });
   }
   // Closing the terminal ends the tasks; nothing can be shown any more.
-  scheduler_.on_signal(SIGHUP, [this] { scheduler_.stop(128 + SIGHUP); });
+  scheduler_.on_signal(SIGHUP, [this] { leave(128 + SIGHUP); });
   scheduler_.after(kConnectTimeout, [this] {
     if (connected_) return;
     finish(Error::unavailable(text("cannot reach a master at ", to_text(options_.master), " in ",
@@ -193,7 +187,57 @@ int Run::go() {
                    "master's address with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"));
   });
   declare();
-  return scheduler_.run();
+  const int code = scheduler_.run();
+  if (terminal_ != nullptr) terminal_->restore();
+  return code;
+}
+
+// The executor of a task says where it is, takes input, and shows a terminal.
+void Run::on_message(const proto::FrameworkMessage& message) {
+  if (terminal_ != nullptr) {
+    if (auto part = proto::decode_terminal_part(message.data)) {
+      return streams_.offer(part->task, part->offset, std::move(part->bytes));
+    }
+    if (const auto view = proto::decode_terminal_view(message.data)) {
+      return terminal_->on_view(*view);
+    }
+  }
+  const Result<proto::StdinRoom> room = proto::decode_stdin_room(message.data);
+  if (!room || !live_.contains(room->task)) return;
+  if (terminal_ != nullptr) terminal_->on_room(message, *room);
+  if (input_ == nullptr) {
+    StdinSender::Filter filter;
+    if (terminal_ != nullptr) {
+      filter = [this](std::string_view typed) { return terminal_->keys(typed); };
+    }
+    input_ = std::make_unique<StdinSender>(scheduler_, room->task, std::move(filter));
+  }
+  input_->on_room(message, *room);
+}
+
+// On the streams' thread.
+void Run::show(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
+  output_.write(task, stream, bytes);
+  if (terminal_ != nullptr && stream == OutputStreams::Stream::kStdout) {
+    terminal_->shown(bytes.size());
+  }
+}
+
+// Any thread.
+void Run::print(const std::function<void()>& print_lines) {
+  if (terminal_ == nullptr) return print_lines();
+  terminal_->print(print_lines);
+}
+
+// What is typed is for this process or its shell: Ctrl-C ends the wait for the rest of the output.
+void Run::take_input_back() {
+  if (input_ != nullptr) input_->stop();
+  if (terminal_ != nullptr) terminal_->take_keys_back();
+}
+
+void Run::leave(int exit_code) {
+  if (terminal_ != nullptr) terminal_->restore();
+  scheduler_.stop(exit_code);
 }
 
 void Run::declare() {
@@ -215,7 +259,9 @@ void Run::on_offer(const Offer& offer) {
       task.command = options_.command;
       task.environment = options_.environment;
       if (sends_input_) {
-        task.environment[std::string(proto::kStdinVariable)] = proto::kStdinStreamed;
+        task.environment[std::string(proto::kStdinVariable)] =
+            terminal_ != nullptr ? proto::terminal_request(local_terminal_size())
+                                 : std::string(proto::kStdinStreamed);
       }
       task.kill_grace = options_.kill_grace;
       task.kill_signal = options_.kill_signal;
@@ -232,15 +278,18 @@ void Run::on_offer(const Offer& offer) {
 
 void Run::on_update(const proto::TaskStatus& status) {
   if (status.state == proto::TaskState::kRunning && followed_.insert(status.task).second) {
-    tell("running", status);
+    output_.running(status);
     const auto found = places_.extract(status.task);
     const Place place = found ? found.mapped() : Place();
     streams_.follow(scheduler_.framework(), status.task, place.agent, place.http_address);
   }
   if (!proto::is_terminal(status.state) || live_.erase(status.task) == 0) {
     if (status.state == proto::TaskState::kUnreachable) {
-      print_warning_text(text("agent ", status.agent.str(), " of task ", status.task.str(),
-                              " is unreachable; waiting for the agent"));
+      print([&] {
+        print_warning_text(text("agent ", status.agent.str(), " of task ", status.task.str(),
+                                " is unreachable; waiting for the agent",
+                                terminal_ != nullptr ? "; Return and ~. end the wait" : ""));
+      });
     }
     return;
   }
@@ -253,26 +302,40 @@ void Run::on_update(const proto::TaskStatus& status) {
     if (wanted_ % options_.ask.gang == 0) declare();
     return;
   }
-  tell_ended(status);
+  take_input_back();
+  output_.ended(status);
   if (exit_code_of(status, options_.is_strict) != 0) failed_[number_of(status.task)] = status;
   // A command that ends by itself explains its end by its output or exit code.
   const bool says_why = status.state == proto::TaskState::kFinished ||
                         status.reason == proto::TaskReason::kCommandExited;
   if (!says_why && !options_.json && interrupted_by_ == 0) {
-    print_error_text(Error::internal(text("task ", status.task.str(), ": ", to_text(status.state),
-                                          ": ", to_text(status.reason),
-                                          status.message.empty() ? "" : ": ", status.message)));
+    print([&] {
+      print_error_text(Error::internal(text("task ", status.task.str(), ": ", to_text(status.state),
+                                            ": ", to_text(status.reason),
+                                            status.message.empty() ? "" : ": ", status.message)));
+    });
   }
   if (status.state == proto::TaskState::kFinished && !status.message.empty() && !options_.json) {
-    print_warning_text(text("task ", status.task.str(), ": ", status.message));
+    print([&] { print_warning_text(text("task ", status.task.str(), ": ", status.message)); });
   }
+  if (!options_.json) note_script(status);
   end_if_all_ended();
+}
+
+// The shell says only that a script was not found if its interpreter is missing.
+void Run::note_script(const proto::TaskStatus& status) {
+  constexpr int32_t kCannotRun = 126;
+  constexpr int32_t kNotFound = 127;
+  if (status.exit_code != kCannotRun && status.exit_code != kNotFound) return;
+  if (std::exchange(has_noted_, true)) return;
+  const std::string problem = script_problem(options_.program);
+  if (!problem.empty()) print([&] { print_note_text(problem); });
 }
 
 void Run::on_ask_report(const proto::AskReport& report) {
   for (const proto::AskReport::Row& row : report.rows) {
     if (row.could_ever_fit) continue;
-    print_line(text("waiting: the task can never run: ", row.why), stderr);
+    print([&] { print_line(text("waiting: the task can never run: ", row.why), stderr); });
   }
 }
 
@@ -281,18 +344,21 @@ void Run::end_if_all_ended() {
   ending_ = true;
   scheduler_.run_aside([this] { streams_.wait(); },
                        [this] {
-                         flush_partial_lines();
-                         scheduler_.stop(exit_code());
+                         output_.finish();
+                         leave(exit_code());
                        });
 }
 
 // The first time it ends the tasks with their grace and shows their last words.
 void Run::interrupt(int signal) {
-  if (interrupted_by_ != 0 || live_.empty()) return scheduler_.stop(128 + signal);
+  if (interrupted_by_ != 0 || live_.empty()) return leave(128 + signal);
   interrupted_by_ = signal;
+  if (terminal_ != nullptr) take_input_back();
   if (!options_.json) {
-    print_note_text(text("ending ", live_.size(), live_.size() == 1 ? " task" : " tasks",
-                         "; again: without waiting for the end"));
+    print([&] {
+      print_note_text(text("ending ", live_.size(), live_.size() == 1 ? " task" : " tasks",
+                           "; again: without waiting for the end"));
+    });
   }
   was_cut_ = wanted_ > 0;
   wanted_ = 0;
@@ -303,7 +369,7 @@ void Run::interrupt(int signal) {
 // That of the first task in order that failed.
 int Run::exit_code() {
   if (failed_.empty() && was_cut_) return 128 + interrupted_by_;
-  if (failed_.empty()) return is_incomplete_ ? kExitRefused : 0;
+  if (failed_.empty()) return output_.is_incomplete() ? kExitRefused : 0;
   const proto::TaskStatus& first = failed_.begin()->second;
   if (interrupted_by_ != 0) return first.exit_code.value_or(128 + interrupted_by_);
   const int code = exit_code_of(first, options_.is_strict);
@@ -322,136 +388,9 @@ int64_t Run::number_of(const TaskId& task) {
   return number ? *number : 0;
 }
 
-void Run::tell_ended(const proto::TaskStatus& status) {
-  {
-    const std::lock_guard lock(ends_mutex_);
-    if (followed_.contains(status.task) && closed_.erase(status.task) == 0) {
-      ends_[status.task] = status;
-      return;
-    }
-  }
-  tell("ended", status);
-}
-
-void Run::on_output_closed(const TaskId& task) {
-  if (options_.json) flush_json(task);
-  proto::TaskStatus status;
-  {
-    const std::lock_guard lock(ends_mutex_);
-    const auto ended = ends_.extract(task);
-    if (!ended) {
-      closed_.insert(task);
-      return;
-    }
-    status = ended.mapped();
-  }
-  tell("ended", status);
-}
-
-void Run::report_missing(const TaskId& task, OutputStreams::Stream stream, uint64_t bytes) {
-  is_incomplete_ = true;
-  const bool of_stdout = stream == OutputStreams::Stream::kStdout;
-  if (options_.json) {
-    print_json(proto::json_line({{"event", std::string("output_missing")},
-                                 {"task", task.str()},
-                                 {"stream", std::string(of_stdout ? "stdout" : "stderr")},
-                                 {"bytes", static_cast<int64_t>(bytes)}}));
-    return;
-  }
-  end_line(task, stream);
-  print_warning_text(text(bytes, " bytes of ", of_stdout ? "stdout" : "stderr", " of task ",
-                          task.str(),
-                          " are missing here: they were read too slowly, and its agent keeps a "
-                          "limited part of an output (--output_max of the agent)"));
-}
-
-// The output goes on with a whole line.
-void Run::end_line(const TaskId& task, OutputStreams::Stream stream) {
-  const bool of_stdout = stream == OutputStreams::Stream::kStdout;
-  if (options_.ask.count == 1) {
-    if (std::exchange(is_in_line_[of_stdout ? 0 : 1], false)) {
-      print_output_of_task("\n", of_stdout ? stdout : stderr);
-    }
-    return;
-  }
-  const auto line = partial_.extract(std::pair(task, stream));
-  if (line && !line.mapped().empty()) {
-    print_line_of_task(task.str(), line.mapped(), of_stdout ? stdout : stderr);
-  }
-}
-
-void Run::finish(const Error& error) { scheduler_.stop(print_error(error, options_.json)); }
-
-void Run::tell(std::string_view event, const proto::TaskStatus& status) {
-  if (!options_.json) return;
-  std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
-      {"event", std::string(event)},
-      {"framework", framework_.str()},
-      {"task", status.task.str()},
-      {"agent", status.agent.str()},
-      {"state", std::string(to_text(status.state))},
-      {"reason", std::string(to_text(status.reason))}};
-  if (status.exit_code) members.emplace_back("exit_code", int64_t{*status.exit_code});
-  if (status.signal) members.emplace_back("signal", int64_t{*status.signal});
-  print_json(proto::json_line(members));
-}
-
-// Writes output of a single task as it arrives; output of several tasks by line, each with the
-// task's name.
-void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
-  const bool to_stdout = stream == OutputStreams::Stream::kStdout;
-  std::FILE* file = to_stdout || options_.json ? stdout : stderr;
-  if (options_.json) {
-    std::string& partial = partial_[{task, stream}];
-    partial += bytes;
-    const size_t whole = partial.size() - bytes_of_partial_character(partial);
-    write_json(task, to_stdout, std::string_view(partial).substr(0, whole));
-    partial.erase(0, whole);
-    return;
-  }
-  if (options_.ask.count == 1) {
-    print_output_of_task(bytes, file);
-    if (!bytes.empty()) is_in_line_[to_stdout ? 0 : 1] = bytes.back() != '\n';
-    return;
-  }
-  std::string& partial = partial_[{task, stream}];
-  while (!bytes.empty()) {
-    const size_t end = bytes.find('\n');
-    partial += bytes.substr(0, end);
-    if (end == std::string_view::npos) break;
-    print_line_of_task(task.str(), partial, file);
-    partial.clear();
-    bytes.remove_prefix(end + 1);
-  }
-  std::fflush(file);
-}
-
-// Text if it is UTF-8, else its bytes as hexadecimal digits.
-void Run::write_json(const TaskId& task, bool to_stdout, std::string_view bytes) {
-  if (bytes.empty()) return;
-  const bool is_text = is_utf8(bytes);
-  print_json(
-      proto::json_line({{"event", std::string("output")},
-                        {"task", task.str()},
-                        {"stream", std::string(to_stdout ? "stdout" : "stderr")},
-                        {is_text ? "text" : "hex", is_text ? std::string(bytes) : to_hex(bytes)}}));
-}
-
-void Run::flush_json(const TaskId& task) {
-  for (const auto stream : {OutputStreams::Stream::kStdout, OutputStreams::Stream::kStderr}) {
-    const auto rest = partial_.extract(std::pair(task, stream));
-    if (rest) write_json(task, stream == OutputStreams::Stream::kStdout, rest.mapped());
-  }
-}
-
-// Writes last lines that have no newline.
-void Run::flush_partial_lines() {
-  if (options_.json) return;
-  for (const auto& [key, line] : partial_) {
-    if (line.empty()) continue;
-    std::FILE* file = key.second == OutputStreams::Stream::kStdout ? stdout : stderr;
-    print_line_of_task(key.first.str(), line, file);
-  }
+void Run::finish(const Error& error) {
+  if (terminal_ != nullptr) terminal_->restore();
+  leave(print_error(error, options_.json));
 }
 
 // Parses an option's amount into the ask; an error names the option.
@@ -531,6 +470,22 @@ Result<void> set_files(std::vector<proto::FetchedFile>* files,
   return {};
 }
 
+// A terminal is that of one task and one user.
+Result<void> check_terminal(const RunOptions& options) {
+  if (!options.has_terminal) return {};
+  const std::string_view with = options.ask.count > 1 ? "--count"
+                                : options.json        ? "--json"
+                                : options.no_input    ? "--no-input"
+                                                      : "";
+  if (!with.empty()) {
+    return Error::invalid_argument(text("-t and ", with, " exclude each other"))
+        .with_hint("-t gives one task the terminal of run; leave one of the two out");
+  }
+  if (is_at_terminal()) return {};
+  return Error::invalid_argument("-t needs a terminal as standard input and standard output")
+      .with_hint("leave -t out to use pipes or files; over ssh, give -t to ssh, too");
+}
+
 }  // namespace
 
 int run_run(const Words& words) {
@@ -579,6 +534,8 @@ int run_run(const Words& words) {
                  "HOME is the sandbox (default: the home directory of the user)");
   arguments.flag("--no-input", &options.no_input,
                  "do not read standard input: that of the command is empty");
+  arguments.flag("-t,--terminal", &options.has_terminal,
+                 "give the task a terminal, as for a shell: proffer run -t -- bash");
   arguments.flag("--login", &is_login, "run the command in a login shell (profile files, modules)");
   arguments.option(
       "--fetch", &files,
@@ -613,7 +570,8 @@ int run_run(const Words& words) {
   arguments.option("--role", &role, "role of the framework (default: the role 'default')");
   arguments.group("Task");
   arguments.option("--grace", &grace, "time between the polite signal and SIGKILL (default 5s)");
-  arguments.option("--kill-signal", &kill_signal, "polite signal, as in SIGINT (default SIGTERM)");
+  arguments.option("--kill-signal", &kill_signal,
+                   "polite signal, as in SIGINT (default SIGTERM; with -t SIGHUP)");
   arguments.option("--max-run-time", &max_run_time,
                    "kill a task that runs longer than this (default no limit)");
   arguments.option("--signal", &signal,
@@ -640,6 +598,9 @@ int run_run(const Words& words) {
       "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
       "closed terminal ends the tasks as --grace says; run shows their last output and returns "
       "their exit code. A second Ctrl-C does not wait for them.");
+  arguments.note(
+      "With -t, keys go to the task once it runs, Ctrl-C among them, and its terminal has the size "
+      "of this one. The task ends with run; to end it by a key, type Return ~. as in ssh.");
   arguments.exit_codes(
       "that of the command (of several tasks that of the first one, in order, that failed); "
       "128 + N if signal N ended the command, or run itself (130 after Ctrl-C); 1 a task did not "
@@ -692,6 +653,7 @@ int run_run(const Words& words) {
   if (Result<void> set = set_placement(&options.ask, max_per, prefer_wait, band); !set) {
     return usage(set.error());
   }
+  if (Result<void> possible = check_terminal(options); !possible) return usage(possible.error());
   options.ask.borrow = !no_borrow;
   Result<proto::Environment> here = exported_environment(exported);
   if (!here) return usage(here.error());
@@ -707,6 +669,8 @@ int run_run(const Words& words) {
     if (!parsed) return usage(std::move(parsed).error().in(flag));
     *target = *parsed;
   }
+  // Interactive shells ignore SIGTERM, and a terminal that is closed hangs up.
+  if (options.has_terminal) options.kill_signal = SIGHUP;
   if (!kill_signal.empty()) {
     Result<int32_t> parsed = proto::parse_kill_signal(kill_signal);
     if (!parsed) return usage(std::move(parsed).error().in("--kill-signal"));
@@ -720,8 +684,14 @@ int run_run(const Words& words) {
     options.environment[std::string(proto::kWarningVariable)] = proto::to_text(*warning);
   }
   options.command = shell_command(command);
+  options.program = command.front();
   if (!options.json) print_variable_notes(options.command, environment);
   if (is_login) options.command = shell_command({login_shell(), "-lc", options.command});
+  if (options.has_terminal) {
+    options.command.insert(0, proto::kTerminalCommand);
+    const char* kind = std::getenv("TERM");
+    if (kind != nullptr) options.environment.emplace("TERM", kind);
+  }
   if (const size_t most = tasks_in_one_message(options);
       most < static_cast<size_t>(options.ask.gang)) {
     return usage(Error::invalid_argument(text("--gang ", options.ask.gang,

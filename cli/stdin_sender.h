@@ -4,9 +4,11 @@
 // scheduler.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "net/fd.h"
 #include "proto/messages.h"
 #include "proto/stdin_stream.h"
 #include "sdk/scheduler.h"
@@ -19,9 +21,14 @@ bool has_standard_input();
 
 class StdinSender {
  public:
-  StdinSender(sdk::Scheduler& scheduler, const TaskId& task);
+  // Returns what the task gets of the bytes that were read; all of them without it.
+  using Filter = std::function<std::string(std::string_view)>;
+
+  StdinSender(sdk::Scheduler& scheduler, const TaskId& task, Filter filter = {});
   // The first message says where the task runs; reading begins then.
   void on_room(const proto::FrameworkMessage& from, const proto::StdinRoom& room);
+  // Reads and sends no more.
+  void stop();
 
  private:
   void read_more();
@@ -32,12 +39,15 @@ class StdinSender {
 
   sdk::Scheduler& scheduler_;
   const TaskId task_;
+  const Filter filter_;
+  const Fd input_;  // standard input if it can be watched
   AgentId agent_ = {};
   ExecutorId executor_ = {};
   uint64_t taken_ = 0;
   std::string unacknowledged_;  // from `taken_` on
   uint64_t seen_ = 0;           // `taken_` at the last look
   bool has_begun_ = false;
+  bool is_asked_ = false;  // the executor says where it is until it is answered
   bool is_reading_ = false;
   bool has_ended_ = false;  // the end of the input was read
   bool is_done_ = false;

@@ -1,5 +1,6 @@
 #include "common/exec_problem.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -18,11 +19,10 @@ std::string why_not_found(std::string_view program, const std::optional<std::str
     return "the file exists, but the loader that it needs does not: it was built for another "
            "system";
   }
-  const size_t end = head->find('\n');
-  const std::string_view line = trimmed(std::string_view(*head).substr(2, end - 2));
-  const std::string_view interpreter = line.substr(0, line.find_first_of(" \t\r"));
-  if (std::string_view(*head).substr(0, end).ends_with('\r')) {
-    return text("its first line, ", quoted(text("#!", line)),
+  const std::string_view interpreter = interpreter_of(*head);
+  const std::string_view first = std::string_view(*head).substr(0, head->find('\n'));
+  if (first.ends_with('\r')) {
+    return text("its first line, ", quoted(trimmed(first)),
                 ", ends with a carriage return of Windows: remove them, as with "
                 "sed -i 's/\\r$//' ",
                 program);
@@ -32,6 +32,13 @@ std::string why_not_found(std::string_view program, const std::optional<std::str
 }
 
 }  // namespace
+
+std::string_view interpreter_of(std::string_view head) {
+  if (!head.starts_with("#!")) return {};
+  std::string_view line = head.substr(2, head.find('\n') - 2);
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  return line.substr(0, line.find_first_of(" \t"));
+}
 
 std::string exec_problem(std::string_view program, int error_number,
                          const std::optional<std::string>& head) {

@@ -17,6 +17,7 @@
 
 #include "common/text.h"
 #include "net/process_settings.h"
+#include "proto/stdin_stream.h"
 #include "proto/task_group.h"
 
 namespace proffer::executor {
@@ -52,6 +53,17 @@ Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& aroun
                       .in = in});
 }
 
+Result<pid_t> start_at_terminal(const proto::RunTask& run, const Surroundings& around,
+                                int terminal) {
+  ShellCommand shell{
+      .command = run.spec.command,
+      .environment = task_environment(run.framework, run.spec, run.assignment, around, run.secrets),
+      .directory = around.sandbox,
+      .terminal = terminal};
+  shell.environment.push_back(text(proto::kTerminalVariable, "=1"));
+  return start_shell(std::move(shell));
+}
+
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
                             const std::string& command) {
   ShellCommand shell{
@@ -84,8 +96,10 @@ Result<pid_t> start_shell(ShellCommand shell) {
 
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  // The leader of a session leads its process group, too.
+  const int leads = shell.terminal < 0 ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
+  posix_spawnattr_setflags(
+      &attributes, static_cast<short>(leads | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   posix_spawnattr_setpgroup(&attributes, 0);
   sigset_t signals;
   sigemptyset(&signals);
@@ -96,7 +110,13 @@ Result<pid_t> start_shell(ShellCommand shell) {
   posix_spawnattr_setsigdefault(&attributes, &signals);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  if (shell.in < 0) {
+  const std::string terminal = text("/proc/self/fd/", shell.terminal);
+  if (shell.terminal >= 0) {
+    // The first terminal that the leader of a session opens controls the session.
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, terminal.c_str(), O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDERR_FILENO);
+  } else if (shell.in < 0) {
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   } else {
     posix_spawn_file_actions_adddup2(&files, shell.in, STDIN_FILENO);

@@ -19,6 +19,7 @@ struct ShellCommand {
   std::string directory = {};
   bool is_silent = false;  // discard its output; otherwise the output goes to this process's own
   int in = -1;             // its standard input; negative: empty
+  int terminal = -1;       // if not negative: its input, its output, and its controlling terminal
 };
 // Starts it. Errors: kInvalidArgument (an environment or command with a
 // NUL), kUnavailable (the system refused).
@@ -26,6 +27,9 @@ Result<pid_t> start_shell(ShellCommand shell);
 
 // Starts the task's command with its environment in its sandbox. Errors: as start_shell().
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around, int in = -1);
+// The same with a terminal (proto/stdin_stream.h).
+Result<pid_t> start_at_terminal(const proto::RunTask& run, const Surroundings& around,
+                                int terminal);
 // The same for another command line of the task's group.
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
                             const std::string& command);

@@ -34,8 +34,8 @@
 #include "slave/executor/listeners.h"
 #include "slave/executor/readiness.h"
 #include "slave/executor/secret_files.h"
-#include "slave/executor/stdin_pipe.h"
 #include "slave/executor/stem.h"
+#include "slave/executor/task_input.h"
 
 namespace proffer::executor {
 namespace {
@@ -122,7 +122,7 @@ struct CommandExecutor::Impl {
     std::unique_ptr<Group> group = {};
     std::unique_ptr<Timer> warning = {};  // before the limit (proto/limit_warning.h)
     int warning_signal = 0;
-    std::unique_ptr<StdinPipe> input = {};  // if its scheduler sends it
+    std::unique_ptr<TaskInput> input = {};  // if its scheduler sends it
 
     bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
     // Only processes that it left behind may remain.
@@ -182,7 +182,6 @@ struct CommandExecutor::Impl {
 
   void start_task(const proto::RunTask& run);
   Result<void> enter_sandbox(const proto::RunTask& run);
-  Result<void> make_input(const proto::RunTask& run, Running& command);
   Result<void> plan_warning(const proto::RunTask& run, Running& command);
   void warn(const TaskId& id);
   void refuse_task(const proto::RunTask& run, const Error& error);
@@ -293,31 +292,25 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   command.kill_signal = run.spec.kill_signal;
   command.data = told_ports(run.assignment.ports);
   if (Result<void> ok = plan_warning(run, command); !ok) return refuse_task(run, ok.error());
+  if (Result<void> ok = TaskInput::check(run, command.own && !*group); !ok) {
+    return refuse_task(run, ok.error());
+  }
   if (*group) {
     command.group.reset(new Group{.commands = **std::move(group), .run = run});
     running[run.spec.id] = std::move(command);
     return go_on(run.spec.id);
   }
-  if (Result<void> made = make_input(run, command); !made) return refuse_task(run, made.error());
-  const Result<pid_t> pid = start_command(
-      run, options.around, command.input == nullptr ? -1 : command.input->end_of_command());
+  Result<std::unique_ptr<TaskInput>> input =
+      TaskInput::make(loop, run, STDOUT_FILENO,
+                      [this](std::string message) { step(sdk::TellMessage{std::move(message)}); });
+  if (!input) return refuse_task(run, input.error());
+  command.input = *std::move(input);
+  const Result<pid_t> pid = command.input == nullptr ? start_command(run, options.around)
+                                                     : command.input->start(run, options.around);
   if (!pid) return refuse_task(run, pid.error());
-  if (command.input != nullptr) command.input->end_is_given();
   command.pid = *pid;
   running[run.spec.id] = std::move(command);
   look_after(run);
-}
-
-// The scheduler sends the standard input of a task that asks for it.
-Result<void> CommandExecutor::Impl::make_input(const proto::RunTask& run, Running& command) {
-  const auto asked = run.spec.environment.find(std::string(proto::kStdinVariable));
-  if (asked == run.spec.environment.end() || asked->second != proto::kStdinStreamed) return {};
-  Result<std::unique_ptr<StdinPipe>> input = StdinPipe::make(
-      loop, run.spec.id,
-      [this](const proto::StdinRoom& room) { step(sdk::TellMessage{proto::encode(room)}); });
-  if (!input) return std::move(input).error();
-  command.input = *std::move(input);
-  return {};
 }
 
 // The agent ends the task at its limit, which counts from about now.
@@ -338,12 +331,14 @@ void CommandExecutor::Impl::warn(const TaskId& id) {
   if (command.is_wanted() && !command.step_ended) warn_group(command.pid, command.warning_signal);
 }
 
-// Parts of standard inputs; other messages are not for commands.
+// Parts of inputs, and views of terminals; other messages are not for commands.
 void CommandExecutor::Impl::on(const sdk::HearMessage& heard) {
-  const Result<proto::StdinPart> part = proto::decode_stdin_part(heard.data);
-  if (!part) return;
-  const auto at = running.find(part->task);
-  if (at != running.end() && at->second.input != nullptr) at->second.input->take(*part);
+  const auto pass_on = [this](const auto& message) {
+    const auto at = running.find(message.task);
+    if (at != running.end() && at->second.input != nullptr) at->second.input->take(message);
+  };
+  if (const auto view = proto::decode_terminal_view(heard.data)) return pass_on(*view);
+  if (const auto part = proto::decode_stdin_part(heard.data)) pass_on(*part);
 }
 
 // Called from the start of the command on.
@@ -722,6 +717,7 @@ void CommandExecutor::Impl::settle() {
     } else {
       left |= !rest.empty();
       if (!command.is_told) tell_running(one->first, {});
+      if (command.input != nullptr) command.input->finish();
       ended.emplace_back(one->first, std::move(command));
       running.erase(one);
     }

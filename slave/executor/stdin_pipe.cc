@@ -12,6 +12,7 @@
 namespace proffer::executor {
 namespace {
 
+constexpr char kEndOfInput = 4;  // Ctrl-D on a terminal
 constexpr Duration kHelloEvery = milliseconds(500);
 
 // Writes without SIGPIPE if the command reads no more: the signal would end this process. Its
@@ -54,16 +55,32 @@ Result<std::unique_ptr<StdinPipe>> StdinPipe::make(
   return made;
 }
 
-void StdinPipe::take(const proto::StdinPart& part) {
+std::unique_ptr<StdinPipe> StdinPipe::into_terminal(
+    Loop& loop, const TaskId& task, Fd terminal,
+    std::function<void(const proto::StdinRoom&)> tell) {
+  std::unique_ptr<StdinPipe> made(new StdinPipe(loop, task, std::move(tell)));
+  made->is_terminal_ = true;
+  made->ours_ = std::move(terminal);
+  made->hello_.arm(loop.now());
+  return made;
+}
+
+void StdinPipe::hear() {
   has_heard_ = true;
   hello_.arm(std::nullopt);
+}
+
+void StdinPipe::take(const proto::StdinPart& part) {
+  hear();
   const uint64_t next = written_ + waiting_.size();
   const bool follows = part.offset <= next && part.offset + part.bytes.size() >= next;
   if (ours_.get() < 0 || !follows || has_last_) return tell_room();
   const std::string_view fresh = std::string_view(part.bytes).substr(next - part.offset);
   if (waiting_.size() + fresh.size() > proto::kStdinWindow) return tell_room();
+  if (part.bytes.empty() && !part.is_last) return;  // the answer to tell_room()
   waiting_ += fresh;
   has_last_ = part.is_last;
+  if (has_last_ && is_terminal_) waiting_ += kEndOfInput;
   write();
 }
 

@@ -20,6 +20,12 @@ class StdinPipe {
   // kUnavailable if there is no pipe.
   static Result<std::unique_ptr<StdinPipe>> make(Loop& loop, const TaskId& task,
                                                  std::function<void(const proto::StdinRoom&)> tell);
+  // The same, with keys for a terminal in place of a pipe: the end of the input is Ctrl-D.
+  static std::unique_ptr<StdinPipe> into_terminal(
+      Loop& loop, const TaskId& task, Fd terminal,
+      std::function<void(const proto::StdinRoom&)> tell);
+  // The scheduler knows where the command runs.
+  void hear();
   // The end for the command; close it with end_is_given() when the command has started.
   int end_of_command() const { return theirs_.get(); }
   void end_is_given() { theirs_ = Fd(); }
@@ -40,6 +46,7 @@ class StdinPipe {
   uint64_t written_ = 0;
   uint64_t told_ = 0;
   std::string waiting_;  // for room in the pipe
+  bool is_terminal_ = false;
   bool has_last_ = false;
   bool has_heard_ = false;  // a part has arrived
   std::unique_ptr<FdWatcher> watcher_;

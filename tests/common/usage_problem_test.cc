@@ -120,5 +120,16 @@ TEST(ExecProblem, NamesWhatIsMissing) {
   EXPECT_EQ(exec_problem("x", E2BIG, std::nullopt), "Argument list too long");
 }
 
+TEST(ExecProblem, AScriptNamesItsInterpreter) {
+  EXPECT_EQ(interpreter_of("#!/bin/sh\necho"), "/bin/sh");
+  EXPECT_EQ(interpreter_of("#! /usr/bin/env python3\n"), "/usr/bin/env");
+  EXPECT_EQ(interpreter_of("#!/bin/sh"), "/bin/sh");
+  EXPECT_EQ(interpreter_of("#!/bin/sh\r\necho"), "/bin/sh\r");  // a program that does not exist
+  EXPECT_EQ(interpreter_of("#!\n"), "");
+  EXPECT_EQ(interpreter_of("#!"), "");
+  EXPECT_EQ(interpreter_of("\177ELF"), "");
+  EXPECT_EQ(interpreter_of(""), "");
+}
+
 }  // namespace
 }  // namespace proffer::usage_problem_test

@@ -232,6 +232,21 @@ TEST_F(Surroundings, AreThoseOfTheShell) {
   }
 }
 
+// The shell says only that the script was not found.
+TEST_F(Surroundings, LackTheInterpreterOfAScript) {
+  const std::string program = home_ / "their-tool";
+  write_file(program, "#!/usr/bin/pyhton3\nprint()\n");
+  fs::permissions(program, fs::perms::owner_all);
+  for (const char* command : {"their-tool 1", "their-tool"}) {
+    const Exit ran = shell(text("$P run -- ", command));
+    EXPECT_THAT(ran.err, HasSubstr(text("note: ", program)));
+    EXPECT_THAT(ran.err, HasSubstr("interpreter '/usr/bin/pyhton3', which this machine does not"));
+  }
+  const std::string quiet = " 2>&1 | grep note:";
+  EXPECT_EQ(shell("$P run -- their-other-tool 1" + quiet).out, "");
+  EXPECT_EQ(shell("$P run -- sh -c 'exit 127'" + quiet).out, "");
+}
+
 TEST_F(Surroundings, HaveTheStandardInput) {
   EXPECT_EQ(shell("echo data | $P run -- cat").out, "data\n");
   EXPECT_EQ(shell("printf 'a\\0b' | $P run -- wc -c").out, "3\n");

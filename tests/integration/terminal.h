@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -55,6 +56,10 @@ class Terminal {
       if (std::chrono::steady_clock::now() >= deadline || !read_some()) return false;
     }
   }
+  void resize(unsigned short rows, unsigned short columns) {
+    const winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(::ioctl(fd_, TIOCSWINSZ, &size), 0);
+  }
   pid_t pid() const { return pid_; }
   // Whether keys are read one by one without echo.
   bool is_raw() const {
@@ -67,10 +72,12 @@ class Terminal {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
   }
-  // The exit code; 128 plus the number of the signal that killed it.
+  // The exit code; 128 plus the number of the signal that killed it: SIGKILL at the deadline.
   int wait() {
-    while (fd_ >= 0 && read_some()) {
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline * slowdown();
+    while (fd_ >= 0 && std::chrono::steady_clock::now() < deadline && read_some()) {
     }
+    if (std::chrono::steady_clock::now() >= deadline) ::kill(pid_, SIGKILL);
     int status = 0;
     EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
     pid_ = -1;
