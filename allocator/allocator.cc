@@ -134,11 +134,11 @@ const Grant* Allocator::find_offer(const OfferId& id, const FrameworkId& framewo
 
 void Allocator::settle(const std::vector<OfferId>& offers, std::vector<RunningTask> tasks,
                        const Refusal& refusal, Time now) {
-  const bool launches = !tasks.empty();
+  const auto launched = static_cast<int64_t>(tasks.size());
   const fair::Cluster::Settled settled = cluster_->settle(offers, std::move(tasks), refusal, now);
   for (AskEntry* ask : settled.met) waiting_->stop(*ask);
   if (const AskEntry* ask = settled.leaf->owner->implied) {
-    waiting_->reclaims.note_open_answer(*ask, launches);
+    waiting_->reclaims.note_open_answer(*ask, launched);
   }
   if (settled.implied) {
     waiting_->imply(*settled.leaf, *settled.implied);

@@ -226,7 +226,9 @@ struct AgentUse {
 struct ReclaimOutlook {
   enum class Why : uint8_t {
     kNothingWanted,  // or its framework wants no offers now
-    kUnderWay,       // the victims have a notice; until: the last deadline
+    // The victims have a notice; until: the last deadline. Without victims: tasks on the agents of
+    // the reclaim end by themselves; until: the latest time for that.
+    kUnderWay,
     kOff,            // nothing is lent, so nothing is reclaimed
     kRefused,        // it did not use reclaimed resources; until it is declared anew
     kTasksUnknown,   // not before all running tasks are known again

@@ -28,7 +28,7 @@ using namespace proffer;
 constexpr std::string_view kUsage = R"(usage: fair_churn [OPTION]...
   --trees N         number of trees (200)
   --first SEED      seed of the first one (1); the others follow it
-  --agents N        agents that share 80 CPUs and 80 GiB (1)
+  --agents N        agents that share 80 CPUs and 80 GiB, but have at least 8 of each (1)
   --reclaim MODE    off, guarantee or fair_share (guarantee)
   --no_gate         by the naive rule: shares alone say who is first
   --guarantees      guarantees for a third of the roles
@@ -73,9 +73,9 @@ Options parse(int argc, char** argv) {
     } else if (name == "--first") {
       options.first = number(name, value(), 1'000'000'000);
     } else if (name == "--agents") {
-      options.tree.agents = static_cast<int64_t>(number(name, value(), 20));
+      options.tree.agents = static_cast<int64_t>(number(name, value(), 40));
       if (options.tree.agents == 0 || 80 % options.tree.agents != 0) {
-        wrong_usage("--agents must be a divisor of 80, at most 20");
+        wrong_usage("--agents must be a divisor of 80, at most 40");
       }
     } else if (name == "--reclaim") {
       options.tree.reclaim = value();

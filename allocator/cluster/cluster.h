@@ -110,8 +110,8 @@ class Cluster {
   };
   // The ask that the answer implies; empty if it says nothing new. A "too little" refusal implies
   // an ask for one task of the last launched shape; before a first launch the shape is a guess,
-  // twice the refused piece. An answer that takes nothing and gives no reason ends the implied ask
-  // until the next launch.
+  // twice the refused piece, or a first amount of a kind that the piece had none of. An answer that
+  // takes nothing and gives no reason ends the implied ask until the next launch.
   std::optional<Implied> note_open_answer(Leaf& leaf, const OpenAnswer& answer,
                                           const AgentState& on);
   // Offers of `offered` tasks of the ask were answered, or have expired.
@@ -194,6 +194,7 @@ class Cluster {
   // The total that entitlements divide: the cluster's total, but on a draining agent only the use
   // of its tasks, since the rest cannot be promised.
   ResourceVector usable_total() const;
+  ResourceVector mean_agent() const;
   RoleSettings settings_of(const RoleName& role) const;
   // The lease of an offer to the leaf.
   Duration lease_of(const Leaf& leaf) const;

@@ -14,17 +14,30 @@ __extension__ typedef __int128 Int128;
 constexpr int64_t kOtherAnswers = 8;
 // A framework that has launched nothing yet is offered twice the amounts that it refused.
 constexpr int64_t kGrowth = 2;
+// If the piece had none of the kind, the next one has this part of an agent, or one GPU.
+constexpr int64_t kFirstPart = 8;
+constexpr int64_t kWholeGpu = 1000;
+
+int64_t first_amount(ResourceKind kind, int64_t of_agent) {
+  const int64_t amount = kind == ResourceKind::kGpus ? kWholeGpu : of_agent / kFirstPart;
+  return std::clamp<int64_t>(amount, std::min<int64_t>(of_agent, 1), of_agent);
+}
 
 // The shape of a first task that needs more than `piece` of the kinds `too_little`. Of the other
-// kinds it gets the same part of the agent, since nothing is known of them.
+// kinds it gets the same part of the agent, since nothing is known of them. If the agent has none
+// of a kind, an agent counts that has the mean amount, `mean`.
 ResourceVector larger_shape(const ResourceVector& shape, const ResourceVector& piece,
-                            const std::vector<ResourceKind>& too_little, const AgentState& on) {
+                            const std::vector<ResourceKind>& too_little, const AgentState& on,
+                            const ResourceVector& mean) {
   ResourceVector more = shape;
   int64_t part = 0;  // part of the agent, as numerator and denominator
   int64_t whole = 1;
   for (const ResourceKind kind : too_little) {
-    const int64_t most = on.counted_total_of(kind);
-    more[kind] = std::max(more[kind], std::min(piece[kind] * kGrowth, most));
+    const int64_t there = on.counted_total_of(kind);
+    const int64_t most = there > 0 ? there : mean[kind];
+    const int64_t next =
+        piece[kind] > 0 ? std::min(piece[kind] * kGrowth, most) : first_amount(kind, most);
+    more[kind] = std::max(more[kind], next);
     if (most > 0 && Int128(more[kind]) * whole > Int128(part) * most) {
       part = more[kind];
       whole = most;
@@ -39,6 +52,17 @@ ResourceVector larger_shape(const ResourceVector& shape, const ResourceVector& p
 }
 
 }  // namespace
+
+// The mean of all agents, but at least one GPU if there is one.
+ResourceVector Cluster::mean_agent() const {
+  ResourceVector mean = usable_total();
+  const auto count = std::max<int64_t>(static_cast<int64_t>(agents.size()), 1);
+  for (const ResourceKind kind : kResourceKinds) {
+    const int64_t least = kind == ResourceKind::kGpus ? std::min(mean[kind], kWholeGpu) : 0;
+    mean[kind] = std::max(mean[kind] / count, least);
+  }
+  return mean;
+}
 
 std::optional<Cluster::Implied> Cluster::note_open_answer(Leaf& l, const OpenAnswer& answer,
                                                           const AgentState& on) {
@@ -76,7 +100,8 @@ std::optional<Cluster::Implied> Cluster::note_open_answer(Leaf& l, const OpenAns
     if (ask->ask.count > 0) return std::nullopt;
     return Implied{shape, true};
   }
-  const ResourceVector more = larger_shape(shape, answer.offered, answer.too_little, on);
+  const ResourceVector more =
+      larger_shape(shape, answer.offered, answer.too_little, on, mean_agent());
   // The framework refused an agent that has no more of these kinds.
   l.refuses = more == shape;
   if (l.refuses) l.too_large_at = agents_version;

@@ -203,8 +203,9 @@ HeldAsks Explainer::held_by(const AskEntry& ask, int& outlooks) const {
     return held;
   }
   if (!waiting_.reclaims.agents_of(ask).empty()) {
-    held.why = RoleHindrance::kComing;
-    held.until = reclaim_outlook(l.framework, ask.ask.name).until;
+    const ReclaimOutlook outlook = reclaim_outlook(l.framework, ask.ask.name);
+    held.why = outlook.victims > 0 ? RoleHindrance::kComing : RoleHindrance::kSetAside;
+    held.until = outlook.until;
     return held;
   }
   if (waiting_.claims.has_claim(ask) || waiting_.gate.has_claim(ask)) {

@@ -26,6 +26,8 @@ ReclaimOutlook Explainer::reclaim_outlook(const FrameworkId& framework, const As
   if (const AgentSet& agents = waiting_.reclaims.agents_of(ask); !agents.empty()) {
     outlook.why = Why::kUnderWay;
     for (const Agent* a : agents) {
+      const Reclaim& reclaim = *waiting_.reclaims.find(*a, ask);
+      if (reclaim.waits) outlook.until = std::max(outlook.until.value_or(Time()), reclaim.until);
       for (const auto& [ref, task] : a->tasks) {
         if (!task.ends_by()) continue;
         note(*a, task);

@@ -1,10 +1,10 @@
-// Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): one
-// task's worth to the leaf whose turn it is, update the shares, again. fill_asks() first; whose
-// turn it is, is told in turns.h.
+// Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): give
+// one task to the leaf whose turn it is, update the shares, repeat. Begin with fill_asks(); turns.h
+// selects the leaf.
 //
-// What makes it cheap: a leaf for which nothing fits is frozen for the rest of the decision, and in
-// the next ones it looks only at agents that have grown since. Several tasks are given at once
-// while the order would not change.
+// Two things make it cheap. A leaf for which nothing fits is frozen for the rest of the decision,
+// and in later decisions looks only at agents that have grown since. Several tasks are given at
+// once while the order would not change.
 
 #include <algorithm>
 
@@ -24,8 +24,9 @@ constexpr int64_t kAgentsPerTurn = 16;
 
 }  // namespace
 
-// First what each may have for itself; then asks that may not borrow may have what others leave of
-// what they are entitled to, which is known only when these can be given no more.
+// First, each ask gets tasks within the entitlement of its role, if it may not borrow. Then asks
+// that may not borrow get the resources that others leave of their entitlements: this is known only
+// when nothing more can be given to those.
 void Round::fill_asks() {
   if (!waiting_.gate.is_open()) fill_owed();
   own_only_ = true;
@@ -36,7 +37,7 @@ void Round::fill_asks() {
   fill();
 }
 
-// What is owed, before anything else is given: first where it was, then by share.
+// Gives owed tasks before all others: first at the places of tasks that have ended, then by share.
 void Round::fill_owed() {
   owed_only_ = own_only_ = true;
   keep_places();
@@ -47,8 +48,8 @@ void Round::fill_owed() {
   ask_withheld();
 }
 
-// The place of a task that has ended goes to another of its ask, if that is owed one and the place
-// is not better for others.
+// The place of a task that has ended goes to another task of its ask, if the ask is owed one and
+// the place is not better for other asks.
 void Round::keep_places() {
   for (const Cluster::Vacated& place : std::exchange(cluster_.vacated, {})) {
     const auto known = place.framework->asks.find(place.ask);
@@ -59,13 +60,35 @@ void Round::keep_places() {
     // Open offers do not fill declared asks.
     if (ask.leaf->mode == OfferMode::kOpen && !ask.is_implied()) continue;
     if (!a.serves() || a.is_set_aside() || !cluster_.demanding.contains(*ask.leaf)) continue;
-    if (!waiting_.gate.is_owed(ask, now_) || !is_usable(ask, a, now_)) continue;
-    if (!denial(cluster_, ask, true).is_none()) continue;
-    Agent* const kept = kept_place(ask, a);
-    if (kept == nullptr) continue;
-    give(ask, *kept, {.leaf = ask.leaf}, cluster_.demanding, 1);
-    if (cluster_.options.is_audited) record_.given.back().from_claim = true;
+    if (!waiting_.gate.is_owed(ask, now_) || !denial(cluster_, ask, true).is_none()) continue;
+    if (comes_before_claim(ask, a)) {
+      // The claim loses nothing: the place was not free before the task ended.
+      const AskEntry* const claimant = a.claimant;
+      const ResourceVector keep = a.keep;
+      cluster_.change_keep(a, {});
+      give_place(ask, a);
+      if (a.claimant == claimant) cluster_.change_keep(a, keep);
+      cluster_.refresh(a, true);
+      continue;
+    }
+    if (!is_usable(ask, a, now_)) continue;
+    if (Agent* const kept = kept_place(ask, a)) give_place(ask, *kept);
   }
+}
+
+void Round::give_place(AskEntry& ask, Agent& a) {
+  give(ask, a, {.leaf = ask.leaf}, cluster_.demanding, 1);
+  if (cluster_.options.is_audited) record_.given.back().from_claim = true;
+}
+
+// Whether the place of an ended task goes back to its ask although the agent has a claim of another
+// ask: the claim waits for tasks of asks above their entitlement, and these are enough for it. If
+// shares give a right to reclaim, asks behind would reclaim meanwhile.
+bool Round::comes_before_claim(const AskEntry& ask, const Agent& a) const {
+  if (cluster_.options.reclaim == ReclaimMode::kFairShare) return false;
+  if (a.claimant == nullptr || a.claimant == &ask || a.purpose != Purpose::kOwed) return false;
+  return suits(ask, a, now_) && ask.ask.shape.fits_in(a.free_and_kept().amounts) &&
+         waiting_.gate.is_claim_served_without(ask, a, now_);
 }
 
 // Where the ask gets a task for its own that has ended on the agent: there, or nullptr if another
@@ -97,8 +120,8 @@ void Round::fill() {
   int64_t turns = 0;
   int64_t next_many = 0;
   while (true) {
-    // While an agent that grew may still serve someone, all that want offers are asked, least share
-    // first. After that only those that changed themselves have anything new to look at.
+    // While an agent that grew may still serve an ask, all leaves that want offers have a turn, the
+    // least share first. After that only leaves that have changed can find anything.
     while (!cluster_.free_agents.fresh().empty() &&
            !may_fit_someone(*cluster_.free_agents.fresh().back())) {
       cluster_.free_agents.forget_fresh(*cluster_.free_agents.fresh().back());
@@ -107,7 +130,7 @@ void Round::fill() {
                              : owed_only_                         ? those_owed()
                                                                   : cluster_.demanding;
     if (order.asking_count() == 0) return;  // All is for fill_open().
-    // Not so often that the look at all of them would cost more than the turns between.
+    // Not too often: one such step may cost more than many turns.
     const auto agents = static_cast<int64_t>(cluster_.free_agents.fresh().size());
     if (turns >= next_many && agents >= cluster_.demanding.asking_count()) {
       fill_many(order);
@@ -122,8 +145,7 @@ void Round::fill() {
     const bool given = l.mode == OfferMode::kOpen
                            ? give_kept_place(turn, order) || give_fair_piece(turn, order)
                            : give_to_asks(turn, order);
-    // Who was asked because of a guarantee and had no use for it is asked again in its turn by
-    // share.
+    // A leaf that was selected by a guarantee and could not use it has another turn by its share.
     if (given || turns_.is_beyond(l, turn.within)) continue;
     if (owed_only_ && is_withheld(l)) {
       withheld_.emplace_back(&l, cluster_.untried.contains(l));
@@ -134,13 +156,13 @@ void Round::fill() {
   }
 }
 
-// Those that may be given something while only what is owed is. What is fair for open frameworks
-// is found in turn with all others, by share.
+// The leaves that may get something while only owed tasks are given. Open frameworks get their fair
+// pieces in turn with all other leaves, by share.
 const LeafOrder& Round::those_owed() const {
   return cluster_.open_frameworks > 0 ? cluster_.demanding : cluster_.owed_leaves;
 }
 
-// Whether something of the leaf waits until what is owed to others is given.
+// Whether an ask of the leaf waits until the owed tasks of others are given.
 bool Round::is_withheld(const Leaf& l) {
   return l.mode != OfferMode::kOpen &&
          std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
@@ -154,11 +176,11 @@ bool Round::may_fit_someone(const Agent& a) const {
                           : cluster_.least_shape->fits_in(a.counted_free().amounts));
 }
 
-// What a guarantee covers is owed too, unless another ask below the same role is owed a task and
-// waits for it: else nothing would ever be free long enough to be kept for that.
+// A task that a guarantee covers counts as owed, unless another ask below the same role is owed a
+// task and waits for it: else nothing would be free long enough to be kept for that ask.
 bool Round::comes_with_owed(const AskEntry& ask, const Turn& turn) const {
   if (waiting_.gate.is_owed(ask, now_)) return true;
-  if (ask.is_refused) return ask.offered == 0;  // It is asked whether it wants tasks again.
+  if (ask.is_refused) return ask.offered == 0;  // One offer finds out whether it takes tasks again.
   if (turn.within.empty()) return false;
   bool another_waits = false;
   for_each_leaf(*turn.within.back(), [&](const Leaf& l) {
@@ -182,7 +204,7 @@ bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
       continue;
     }
     if (const Denial denied = denial(cluster_, *ask, own_only_); !denied.is_none()) {
-      // Its leaf is first among those who would take what it needs below the limit.
+      // Its leaf comes first of the leaves that could use the room below the limit.
       if (denied.why == Denial::Why::kLimit && claims.is_due(*ask)) {
         waiting_.headroom.keep(*ask, now_);
       }
@@ -208,7 +230,7 @@ bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
   return false;
 }
 
-// The agent for one task of the ask, or nullptr and then the ask knows that it has tried all.
+// The agent for one task of the ask, or nullptr; then the ask is marked as having tried all agents.
 Agent* Round::place(AskEntry& ask) const {
   for (Agent* a : ask.set_aside) {
     if (is_usable(ask, *a, now_)) return a;
@@ -237,7 +259,8 @@ Agent* Round::place(AskEntry& ask) const {
   return best;
 }
 
-// An ask that a guarantee covers may use what is kept for the claims of others. The claims stay.
+// An ask that a guarantee covers may use resources that are kept for claims of others. The claims
+// stay.
 bool Round::give_of_claims(AskEntry& ask, const Turn& turn, const LeafOrder& order) {
   for (const auto& [number, claimant] : waiting_.claims.all()) {
     for (Agent* a : waiting_.claims.agents_of(*claimant)) {
@@ -297,7 +320,7 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   std::vector<Slice> tasks =
       carve_tasks(ask, a, count, cluster_.options.is_audited ? &last : nullptr);
   if (ask.is_implied()) {
-    // An open offer; what it refuses of that it does not refuse of all that is free.
+    // An open offer. A refusal of it says nothing about a larger piece.
     grant(l, a, std::move(tasks), nullptr, 0).in_proportion = true;
   } else {
     grant(l, a, std::move(tasks), &ask, count);
@@ -311,12 +334,12 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   note_given(ask, from_claim && !is_owed);
 }
 
-// What follows for the ask from having been given something.
+// Updates the state of the ask after a grant to it.
 void Round::note_given(AskEntry& ask, bool from_claim) {
   Leaf& l = *ask.leaf;
   ask.granted_at = ++cluster_.grants;
   l.move_behind_peers(ask);
-  // The next task of one that had a claim does not wait again.
+  // After a grant from a claim, the next task of the ask does not wait anew.
   const bool stays_due = waiting_.headroom.note_served(ask) || from_claim;
   if (waiting_.claims.note_given(ask, stays_due, now_)) thaw(true);
   if (ask.unmet() == 0 && waiting_.stop(ask)) thaw(true);

@@ -78,6 +78,8 @@ class Round {
   void fill_asks();
   void fill_owed();
   void keep_places();
+  void give_place(AskEntry& ask, Agent& agent);
+  bool comes_before_claim(const AskEntry& ask, const Agent& agent) const;
   Agent* kept_place(const AskEntry& ask, Agent& agent) const;
   void ask_withheld();
   void fill();

@@ -1,4 +1,4 @@
-// Placement: score() is the rule.
+// Places tasks on agents. Begin with score().
 
 #include "allocator/rules/placement.h"
 
@@ -17,7 +17,7 @@
 namespace proffer::fair {
 namespace {
 
-// Whether the role has something reserved for it there that is free.
+// Whether the agent has free resources that are reserved for the role.
 bool has_reserved(const Agent& a, const RoleName& role) {
   return std::any_of(a.reserved_listed.begin(), a.reserved_listed.end(),
                      [&](const auto& reserved) { return is_within(role, reserved.first); });
@@ -37,7 +37,7 @@ int64_t alignment(const Cluster& cluster, const ResourceVector& shape, const Age
   return sum;
 }
 
-// How well the policy likes the agent for a task of the ask; the least is best.
+// The score of the agent for a task of the ask by the policy alone; the least is best.
 std::pair<int64_t, int64_t> policy_score(const Cluster& cluster, const AskEntry& ask,
                                          const Agent& a) {
   switch (cluster.options.placement) {
@@ -52,7 +52,7 @@ std::pair<int64_t, int64_t> policy_score(const Cluster& cluster, const AskEntry&
   }
 }
 
-// How well an agent that it fits suits the ask; the least is best.
+// The score of an agent that the ask fits; the least is best.
 struct Score {
   std::tuple<Nearness, int64_t, bool, bool, std::pair<int64_t, int64_t>> value;
   const AgentId& id;
@@ -67,7 +67,7 @@ Score score(const Cluster& cluster, const AskEntry& ask, const Agent& a) {
           a.id};
 }
 
-// `free`, but of each kind at most `most`; whole devices of what is left of them.
+// At most `most` of `free`. GPUs are given in whole devices, or in the free parts of devices.
 std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
   std::vector<Slice> piece;
   for (Slice& slice : free) {

@@ -1,9 +1,10 @@
 #pragma once
 
-// Which agent is best for an ask, and what is taken of it. First come what the ask says: preferred
-// hosts and racks, and how evenly its tasks are to be spread over an attribute. Then agents with
-// something that is reserved for its role, and for an ask without GPUs those without GPUs. Then the
-// policy decides (AllocatorOptions::placement); of equals the least id is best.
+// Chooses the best agent for an ask, and the slices of it. The wishes of the ask come first:
+// preferred hosts and racks, and the spread of its tasks over an attribute. Then come agents with
+// free resources that are reserved for its role, and, for an ask without GPUs, agents without GPUs.
+// Then the policy decides (AllocatorOptions::placement). Of equal agents the one with the least id
+// is best.
 //
 // The policies, with f(x) the fraction that x is of the cluster's total of its kind, summed or
 // compared over the kinds:
@@ -14,8 +15,8 @@
 //   spread       least dominant used fraction of the agent itself, whatever the ask
 //   dot_product  greatest sum of f(free) * f(ask), kind by kind (Tetris: Grandl et al., SIGCOMM
 //                2014, section 3.2); of equals, best_fit
-//   fgd          least growth of what is of no use for the tasks that are asked for lately
-//                (fragmentation.h); of equals, best_fit
+//   fgd          least growth of the free amounts that tasks of the shapes asked for lately cannot
+//                use (fragmentation.h); of equals, best_fit
 //
 // The index of free agents finds the first four in O(log n + blocks that it passes over), unless
 // the ask is spread over an attribute; dot_product and fgd look at all agents that the ask fits.
@@ -42,20 +43,22 @@ void sort_by_policy(const Cluster& cluster, const AskEntry& ask, std::vector<Age
 Agent* as_good_elsewhere(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);
 // Whether a task of the ask fits now on no other agent without a claim.
 bool fits_only_on(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);
-// The best one for a task of the ask of those that are set aside for nobody, or nullptr.
+// The best agent without a claim for a task of the ask, or nullptr.
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now);
-// The slices of so many tasks. `last`, unless it is nullptr: those of the last task alone.
+// The slices for `count` tasks of the ask. If `last` is not nullptr, it gets those of the last task
+// alone.
 std::vector<Slice> carve_tasks(const AskEntry& ask, const Agent& agent, int64_t count,
                                std::vector<Slice>* last);
 
-// Whether the leaf, which takes open offers, may have one of the agent: it has not declined it, and
-// does not have one, which is for the caller to say.
+// Whether a leaf that takes open offers may have one of the agent: no filter of the leaf is in
+// force there, and the leaf has no open offer of the agent yet (`has_one`).
 bool is_open_to(const Leaf& leaf, const Agent& agent, Time now, bool has_one);
-// What of the agent's rest is at most so much; nothing if that is less than the least that is
-// offered.
+// The free slices of the agent for the leaf, at most `most` in all; empty if they are too small for
+// an offer.
 std::vector<Slice> piece_for(const Cluster& cluster, const Leaf& leaf, const Agent& agent,
                              const ResourceVector& most);
-// Whether an open offer of so much of the agent is of use.
+// Whether `amounts` of the agent are enough for an open offer: at least min_offer of each kind that
+// the agent has.
 bool is_worth_offering(const Cluster& cluster, const Agent& agent, const ResourceVector& amounts);
 
 }  // namespace proffer::fair

@@ -1,6 +1,6 @@
-// Victims are taken one by one from queues, one for each framework and band, since within these
-// their order never changes; which queue is next changes with each that is taken. choose_victims()
-// is the story. Uses only fall, so who may not be taken once may not later.
+// Begin with choose_victims(). There is a queue of candidates for each framework and band, as the
+// order within these never changes; the queue with the next victim changes with each victim. Uses
+// only fall, so a candidate that may not be a victim now may not be one later.
 
 #include "allocator/rules/victims.h"
 

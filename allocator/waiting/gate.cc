@@ -78,6 +78,10 @@ void Gate::review(Time now) {
     note_owed(ask, now);
   }
   review_at_.reset();
+  // In a quiet cluster no event would bring the next decision.
+  if (!is_due && (is_other || cluster_.entitlements_old)) {
+    review_at_ = later(found_at_, kEntitlementsAge);
+  }
   const std::vector<Agent*> keeping(cluster_.owed.begin(), cluster_.owed.end());
   for (Agent* a : keeping) {
     const AskEntry& ask = *a->claimant;
@@ -283,6 +287,11 @@ ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const Ask
     if (is_over) soon += task.amounts();
   }
   return soon;
+}
+
+bool Gate::is_claim_served_without(const AskEntry& ask, const Agent& a, Time now) const {
+  const ResourceVector soon = soon_free(a, nullptr, a.claimant, now) + a.kept.amounts;
+  return (a.claimant->ask.shape + ask.ask.shape).fits_in(soon);
 }
 
 // Whether the end of the task, after those in `ended`, takes a role beside the claimant below its

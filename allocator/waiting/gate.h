@@ -12,6 +12,8 @@
 //     that lacks two tasks may also have a claim where asks with a larger fraction of their
 //     entitlement use the rest: if tasks do not fill the agents, all asks are below their
 //     entitlement, and places would return to the same asks forever.
+//     Places of asks that are within their entitlement still go back to these asks while asks above
+//     theirs use enough for the claim.
 //     The rest may be in use by tasks without end, so a claim for which nothing more becomes free
 //     is given up (holds.h): after claim_after, the next one after twice that.
 //   * All other asks may have the remainder.
@@ -43,13 +45,17 @@ class Gate {
   void update_orders(Time now);
   // Called at the end of a decision: from now on arrears grow with the new use.
   void close(Time now);
-  // The time at which the next claim ends without other events: an idle cluster must not keep
-  // claims forever.
+  // The time at which the next claim ends without other events, as an idle cluster must not keep
+  // claims forever; or at which entitlements are updated.
   std::optional<Time> next_deadline() const { return review_at_; }
   // Whether the whole demand fits the cluster: then no ask is owed a task before others.
   bool is_open() const { return !cluster_.some_lack; }
   // Whether the ask is entitled to one more task, or gang, after `ended` of its tasks have ended.
   bool is_owed(const AskEntry& ask, Time now, int64_t ended = 0) const;
+  // Whether the claim on the agent can be served without the place of a task of the ask that has
+  // just ended there, by free resources and the ends of tasks of asks above their entitlement.
+  // O(tasks on the agent).
+  bool is_claim_served_without(const AskEntry& ask, const Agent& agent, Time now) const;
   // Whether an ask of another leaf is owed a task that it may have. O(asks).
   bool is_another_owed(const Leaf& besides, Time now) const;
   // The asks that may be owed a task, in no order.

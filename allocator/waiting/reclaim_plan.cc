@@ -1,4 +1,4 @@
-// right_of() and plan_reclaim(); reclaim_plan.h says what they are for.
+// Plans reclaims. Begin with plan_reclaim() and Planner::look_at().
 
 #include "allocator/waiting/reclaim_plan.h"
 
@@ -18,7 +18,7 @@
 namespace proffer::fair {
 namespace {
 
-// Who borrows, as seen from one claimant.
+// The nodes from which one claimant may reclaim.
 struct Borrowers {
   std::vector<Borrower> table = {};
   std::map<const Leaf*, size_t> places = {};             // looked up only
@@ -29,7 +29,7 @@ struct Borrowers {
   }
 };
 
-// Whether `use` is at most `most` in each kind that `more` has some of and `named` names.
+// Whether `use` is at most `most` in each kind that is above zero in `more` and named by `named`.
 bool is_at_most(const ResourceVector& use, const ResourceVector& most, const ResourceVector& more,
                 const Quota* named) {
   return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
@@ -38,11 +38,11 @@ bool is_at_most(const ResourceVector& use, const ResourceVector& most, const Res
   });
 }
 
-// Which kinds a guarantee covers: all, by the same part of the cluster, or only those that it
-// names.
+// The kinds that a guarantee covers: all, by the same fraction of the cluster, or only those that
+// it names.
 enum class Covered : uint8_t { kAllKinds, kNamedKinds };
 
-// Whether the role's guarantee covers `use`, and `more` is the new part of it.
+// Whether the role's guarantee covers `use`; `more` is the new part of `use`.
 bool covers(const Role& role, const ResourceVector& use, const ResourceVector& more,
             Covered covered) {
   if (!role.has_guarantee()) return false;
@@ -50,9 +50,9 @@ bool covers(const Role& role, const ResourceVector& use, const ResourceVector& m
                                        : names_within_guarantee(role, use - more, more);
 }
 
-// Whether the role has no more of the kinds beyond its whole guarantee than it is entitled to. The
-// entitlement is higher only if no other role wants them: else what it takes back would be taken
-// back from it.
+// Whether the role's use of the kinds beyond its whole guarantee is within its entitlement. That
+// entitlement is higher than the guarantee only if no other role wants these kinds. Beyond it,
+// others would reclaim what the role reclaims.
 bool is_fair_beyond(const Role& role, const ResourceVector& then, const ResourceVector& more) {
   const ResourceVector beyond = beyond_guarantee(role, then - more, more);
   return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
@@ -60,7 +60,7 @@ bool is_fair_beyond(const Role& role, const ResourceVector& then, const Resource
   });
 }
 
-// How much of it is used, in the kind of which that is most.
+// The used fraction of the guarantee, in its most used kind.
 Share filled_by(const Quota& guarantee, const ResourceVector& use) {
   Share filled;
   for (const ResourceKind kind : kResourceKinds) {
@@ -71,10 +71,10 @@ Share filled_by(const Quota& guarantee, const ResourceVector& use) {
   return filled;
 }
 
-// What there is of an agent once some of its tasks have ended.
+// The resources of an agent after the end of some of its tasks.
 class After {
  public:
-  // Those that have had their notice have ended already, and nothing is kept for others.
+  // Tasks with a notice count as ended, and nothing is kept for other asks.
   explicit After(const Agent& agent) : books_(agent) {
     books_.keep = {};
     if (agent.noticed.is_zero()) return;
@@ -83,7 +83,7 @@ class After {
     }
   }
   void end(const Task& task) { books_.end_allocated(task.booked()); }
-  // So many tasks of the ask run there too; false if they do not fit.
+  // Adds `count` tasks of the ask. Returns false if they do not fit.
   bool take(const AskEntry& ask, int64_t count) {
     for (; count > 0; --count) {
       books_.compute_free();
@@ -94,7 +94,7 @@ class After {
     }
     return true;
   }
-  // What the claimant may use of it.
+  // The free amounts that the ask may use.
   ResourceVector free_for(const AskEntry& ask) {
     books_.compute_free();
     if (books_.parts.empty()) return books_.free.amounts;
@@ -111,16 +111,16 @@ class After {
   Books books_;
 };
 
-// What has been told to end is not in use, what the claimant waits for is.
+// Tasks with a notice do not count as used; tasks for which the claimant waits do.
 Right right_by(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask,
                Covered covered) {
   Right right;
-  // What it waits for already is counted.
+  // If it waits for further victims, its task is counted in awaited().
   const ResourceVector more = ask.ask.shape * ask.ask.gang;
   const ResourceVector extra = reclaims.is_short(ask) ? ResourceVector() : more;
   const ResourceVector slack = entitlement_slack(cluster.total);
   bool by_share = cluster.options.reclaim == ReclaimMode::kFairShare;
-  // Most often there is none, and then nobody need know the entitlements.
+  // Mostly no guarantee covers the ask; then the entitlements need not be computed.
   const auto is_covered = [&] {
     for (const Role* role = ask.leaf->role; role->parent != nullptr; role = role->parent) {
       const ResourceVector then = role->kept() + reclaims.awaited(*role) + extra;
@@ -141,7 +141,7 @@ Right right_by(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
     const ResourceVector then = node->kept() + reclaims.awaited(*node) + extra;
     const ResourceVector entitlement = node->entitlement + slack;
     by_share = by_share && is_at_most(then, entitlement, more, nullptr);
-    // What is taken back for one that may not borrow must be of use to it.
+    // An ask that may not borrow could not use resources beyond the entitlement of its role.
     if (!ask.ask.borrow && node == ask.leaf->role &&
         !is_at_most(then, node->entitlement, more, nullptr)) {
       return {};
@@ -180,7 +180,7 @@ bool Right::any() const { return std::find(reaches.begin(), reaches.end(), true)
 
 namespace {
 
-// Who runs something, the one that was served last first: of equal borrowers it gives back.
+// All leaves with tasks, the one that was served last first: of equal borrowers it comes first.
 std::vector<const Leaf*> by_last_served(const std::map<LeafId, std::unique_ptr<Leaf>>& leaves) {
   std::vector<const Leaf*> all;
   for (const auto& [id, l] : leaves) {
@@ -191,8 +191,9 @@ std::vector<const Leaf*> by_last_served(const std::map<LeafId, std::unique_ptr<L
   return all;
 }
 
-// All who run something below a node that is above its entitlement, where their path parts from
-// the claimant's, as far as its right reaches.
+// The leaves with tasks, and the roles above them, from which the claimant may reclaim: its right
+// reaches them, and the outermost node that is not above the claimant too uses more than its
+// entitlement.
 Borrowers borrowers_for(const Leaf& claimant, const std::vector<bool>& reaches,
                         const std::map<LeafId, std::unique_ptr<Leaf>>& leaves,
                         const ResourceVector& total) {
@@ -233,7 +234,7 @@ Borrowers borrowers_for(const Leaf& claimant, const std::vector<bool>& reaches,
   return found;
 }
 
-// The tasks on one agent that have had no notice, with their gangs wherever these are.
+// The tasks on one agent without a notice; a gang comes with its tasks on other agents.
 std::vector<Victim> victims_on(const Cluster& cluster, const Agent& a) {
   std::vector<Victim> found;
   std::set<std::pair<FrameworkId, uint64_t>> gangs;
@@ -253,7 +254,7 @@ std::vector<Victim> victims_on(const Cluster& cluster, const Agent& a) {
   return found;
 }
 
-// Looks at agents one by one for one claimant. What it has chosen counts for what it looks at next.
+// Makes the plan for one claimant. Each choice counts in the next ones.
 class Planner {
  public:
   Planner(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask, const Right& right,
@@ -291,26 +292,26 @@ class Planner {
       }
       accept(*best, 1);
     }
-    // It fits what is free: something else is in the way.
+    // The ask fits free resources: another rule hinders it.
     if (!helps_) plan_.places.clear();
     return std::move(plan_);
   }
 
  private:
-  // What would make so many tasks of the ask fit on an agent.
+  // The victims after whose end a number of tasks of the ask fit on an agent, and the costs.
   struct Eviction {
     Agent* agent = nullptr;
     std::vector<Victim> victims = {};
-    std::vector<std::pair<size_t, ResourceVector>> taken = {};  // of which borrower how much
-    std::optional<Time> ripe_at = {};                           // not yet: when some are old enough
-    bool waits = false;                                         // for tasks that end by themselves
+    std::vector<std::pair<size_t, ResourceVector>> taken = {};  // by borrower
+    std::optional<Time> ripe_at = {};  // not possible before: then enough tasks are old enough
+    bool waits = false;                // for tasks that end by themselves
 
     bool takes_claim = false;
     int band = -1;
-    size_t depth = 0;       // of the innermost role where a borrower's path parts
-    Share least_over = {};  // of the borrowers there, how much the least is above its entitlement
-    int64_t worth = 0;      // victims that are worth more than a task that runs on
-    int64_t work = 0;       // that is lost
+    size_t depth = 0;       // the largest depth of an outermost borrower
+    Share least_over = {};  // the least excess of an outermost borrower over its entitlement
+    int64_t worth = 0;      // victims of a higher priority than a task that could end instead
+    int64_t work = 0;       // the lost work
     int64_t tasks = 0;
     int64_t excess = 0;
     bool costs_less_than(const Eviction& o) const {
@@ -319,30 +320,30 @@ class Planner {
                       o.excess);
     }
   };
-  // How many tasks of a framework there are of each priority that could end, by band.
+  // The number of possible victims by priority, for each framework and band.
   using Worths = std::map<std::pair<size_t, Band>, std::map<int32_t, int64_t>>;
-  // What could end on one agent; candidates and victims pair up.
+  // The possible victims on one agent: one row of each vector.
   struct Table {
     std::vector<Candidate> candidates = {};
     std::vector<Victim> victims = {};
-    std::vector<int64_t> work = {};    // of each victim, that would be lost
-    std::vector<bool> ends_soon = {};  // by itself, within the grace
+    std::vector<int64_t> work = {};    // the work that would be lost
+    std::vector<bool> ends_soon = {};  // ends by itself within the grace
   };
 
   bool may_be_used(const Agent& a) const {
     if (!a.serves() || !could_ever_fit(ask_, a)) return false;
     if (is_filtered(ask_, a, now_) || a.ports_left() < ask_.ask.ports) return false;
-    // Victims are not chosen for their ports.
+    // Ports of victims do not count.
     if (missing_port(ask_.ask.static_ports, a.free_ports)) return false;
     if (counts_.full(ask_.ask, a) != nullptr) return false;
     if (a.claimant == nullptr || a.claimant == &ask_) return true;
-    // Behind those who wait for what was told to end; but not for several agents, of which others
-    // could wait for some that it has.
+    // The ask may wait behind other claimants. A gang may not: two gangs could each wait for an
+    // agent of the other.
     if (a.by_notice()) return ask_.ask.gang == 1;
     // A guarantee says nothing of the asks below the role that has it.
     if (promise_ != nullptr && is_within(a.claimant->leaf->role->name, promise_->name))
       return false;
-    // Who only waits gives way to who has a right; nobody who has one does.
+    // The claim gives way unless its ask has a right to reclaim too.
     return !right_of(cluster_, reclaims_, *a.claimant).any();
   }
 
@@ -365,7 +366,7 @@ class Planner {
     return best;
   }
 
-  // How so many tasks would fit there, or nothing.
+  // How `wanted` tasks would fit there; empty: they would not.
   std::optional<Eviction> look_at(Agent& a, int64_t wanted) const {
     Eviction found{.agent = &a, .takes_claim = a.claimant != nullptr && a.claimant != &ask_};
     const ResourceVector needed = ask_.ask.shape * wanted;
@@ -437,8 +438,8 @@ class Planner {
     return borrowers_.table[borrower];
   }
 
-  // How many of the chosen have a higher priority than a task of their framework and band that
-  // could end in their place, on whatever agent.
+  // The number of chosen victims with a higher priority than a task of their framework and band
+  // that could end in their place, on any agent.
   int64_t count_worthier(const Table& table, const std::vector<size_t>& chosen) const {
     Worths left;
     const auto place_of = [&](size_t i) {
@@ -457,8 +458,8 @@ class Planner {
     });
   }
 
-  // Of all agents that may be used, without those that have been chosen. O(tasks), once in a plan
-  // and again when some have been chosen.
+  // Counts the possible victims on all agents that may be used, without the chosen ones. O(tasks),
+  // once in a plan and again after each choice.
   const Worths& worths() const {
     if (worths_) return *worths_;
     worths_.emplace();
@@ -504,13 +505,13 @@ class Planner {
     return table;
   }
 
-  // What the task has done so far, in weighted amounts times seconds.
+  // The work of the task so far, in weighted amounts times seconds.
   int64_t work_of(const Task& task) const {
     const Duration age = std::max(now_ - task.since, Duration());
     return weighted(task.amounts(), cluster_.total) * (age.nanos() / seconds(1).nanos());
   }
 
-  // Places in the table of those that would have to end, of those that `may_be`.
+  // The rows of the victims, of the rows for which `may_be` holds.
   template <class MayBe>
   std::optional<std::vector<size_t>> choose(const Table& table, const Agent& a, const After& after,
                                             int64_t wanted, const ResourceVector& lacking,
@@ -543,7 +544,7 @@ class Planner {
     return chosen;
   }
 
-  // The earliest time at which those that are old enough then would do.
+  // The earliest time at which enough rows are old enough.
   template <class WouldDo>
   std::optional<Time> ripens(const Table& table, WouldDo would_do) const {
     std::set<Time> later;
@@ -587,8 +588,8 @@ class Planner {
   TaskCounts counts_;  // of the claimant's tasks, with those that are to come
   std::set<std::pair<Agent*, TaskRef>> told_;  // searched, and in an order that is not used
   std::map<const Agent*, int64_t> planned_;    // looked up only
-  mutable std::optional<Worths> worths_;       // while nothing more is chosen
-  bool helps_ = false;                         // something that is not free now comes into it
+  mutable std::optional<Worths> worths_;       // empty: to be counted
+  bool helps_ = false;                         // the plan frees resources
   ReclaimPlan plan_;
 };
 

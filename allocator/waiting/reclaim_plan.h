@@ -1,13 +1,21 @@
 #pragma once
 
-// What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
-// an ask may claim, plan_reclaim() looks for the agent where that costs least. If tasks that could
-// be victims end by themselves within the grace, and the ask fits then, no task gets a notice; the
-// ask waits for them once, and if they did not end, it does not wait again. Else: whose highest
-// band among the victims is lowest; then where the victims' borrowers are most above their
-// entitlement; then where fewest victims are worth more to their framework than a task that runs on
-// elsewhere; then least work lost (of each victim its size times its age), then fewest victims,
-// then no claim of another ask that has to give way, then least freed in vain, then by id.
+// Plans a reclaim for an ask: the agents, and the tasks that must end there. Changes nothing.
+// right_of() says which guarantee or share gives the ask a right to reclaim. plan_reclaim()
+// compares the agents by these costs, in this order:
+//
+//   * Possible victims end by themselves within the grace, and the ask fits then: no task gets a
+//     notice. The ask waits for them once; if they did not end, it does not wait again.
+//   * the highest band among the victims; the lowest is best
+//   * the depth of the role in which the paths of claimant and victims part; the least is best
+//   * the excess of the victims' borrowers over their entitlements; the largest is best
+//   * the number of victims with a higher priority than another task of their framework, which
+//     could end in their place
+//   * the work that is lost: the size of each victim times its age
+//   * the number of victims
+//   * whether a claim of another ask has to give way
+//   * the amounts that are freed and not needed
+//   * the id of the agent
 
 #include <optional>
 #include <utility>
@@ -19,15 +27,16 @@ namespace proffer::fair {
 
 class Reclaims;
 
-// On whose account an ask may take something back.
+// The right of an ask to reclaim.
 struct Right {
-  const Role* promise = nullptr;  // whose unmet guarantee covers it; nullptr: its share alone
-  const Role* closest = nullptr;  // of such roles, the one that is furthest from the root
-  Share filled = {};              // how much of that guarantee is
-  // Above zero in the kinds of which the role has more than its whole guarantee already, with the
-  // ask: the guarantee does not name them, and they must be free where the ask is to run.
+  // The role whose unmet guarantee covers the ask, the nearest to the root; nullptr: its share.
+  const Role* promise = nullptr;
+  const Role* closest = nullptr;  // the same, the furthest from the root
+  Share filled = {};              // the used fraction of the guarantee of `promise`
+  // Above zero in the kinds that the guarantee does not name, and of which the role, with the ask,
+  // uses more than its whole guarantee: these must be free on the agent.
   ResourceVector beyond = {};
-  // For each node on its way up, whether what is held by siblings of that node may be taken.
+  // For each node from the ask's leaf upwards: whether tasks below its siblings may be victims.
   std::vector<bool> reaches = {};
   bool any() const;
 };
@@ -38,21 +47,21 @@ using Victim = std::vector<std::pair<Agent*, TaskRef>>;
 struct ReclaimPlan {
   struct Place {
     Agent* agent = nullptr;
-    int64_t tasks = 0;  // of the claimant, beyond those that are awaited there
+    int64_t tasks = 0;  // of the claimant, besides those that are awaited there
   };
-  std::vector<Place> places = {};  // none: nothing would do
+  std::vector<Place> places = {};  // empty: there is no plan
   std::vector<Victim> victims = {};
   bool waits = false;                // for tasks that end by themselves within the grace
-  std::optional<Time> ripe_at = {};  // if nothing would do now: when something may
+  std::optional<Time> ripe_at = {};  // without a plan: when enough tasks are old enough for one
   bool somebody_borrows = false;
   int64_t tasks() const;  // of the victims
 };
 
 Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask);
-// Tasks that began by `ripe` may be told to end.
+// Only tasks that began at `ripe` or before may be victims.
 ReclaimPlan plan_reclaim(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask,
                          const Right& right, Time now, Time ripe);
-// The naive rule: amounts alone count, whatever agents they are on.
+// The naive rule: the sum of the freed amounts must be enough, on any agents.
 ReclaimPlan plan_anywhere(const Cluster& cluster, const AskEntry& ask, const Right& right);
 
 }  // namespace proffer::fair

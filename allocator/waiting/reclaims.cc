@@ -1,4 +1,4 @@
-// Reclaims: reclaim() first. reclaims.h says what they are for.
+// Reclaims. Begin with reclaim().
 
 #include "allocator/waiting/reclaims.h"
 
@@ -16,14 +16,27 @@
 namespace proffer::fair {
 namespace {
 
-// After looking in vain an ask waits so long, whatever happens; so that one that never finds
-// anything costs little.
+// The minimum time from a search without a plan to the next search for the ask, so that an ask that
+// never finds victims costs little.
 constexpr Duration kLookAgainAfter = seconds(1);
-// Nobody waits for ever for what should have ended.
+// A reclaim ends this long after the grace of its victims, even if they still run.
 constexpr Duration kPatience = kClaimAfter;
 constexpr Duration kCapPeriod = minutes(1);
 // Reclaimed pieces that a framework with open offers may refuse without a launch in between.
 constexpr int64_t kRefusedPieces = 8;
+// The demand of a framework with open offers has no known end. So at a time at most this many times
+// the tasks are reclaimed for it that it has launched since it last refused.
+constexpr int64_t kOpenGrowth = 3;
+
+// The number of tasks of the shape for which its outstanding offers have room.
+int64_t offered_tasks(const AskEntry& ask) {
+  int64_t tasks = kAmountMax;
+  for (const ResourceKind kind : kResourceKinds) {
+    const int64_t each = ask.ask.shape[kind];
+    if (each > 0) tasks = std::min(tasks, ask.leaf->offered[kind] / each);
+  }
+  return tasks;
+}
 
 // Leaves that want offers below roles with guarantees, each once.
 void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit) {
@@ -37,7 +50,7 @@ void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit) {
   }
 }
 
-// The same of roles whose guarantees are not reached.
+// The leaves of roles that use less than their guarantees, each leaf once.
 void visit_below_guarantee(const RoleSet& roles, const std::function<void(Leaf&)>& visit) {
   for (const Role* role : roles) {
     const Role* above = role->parent;
@@ -91,8 +104,9 @@ bool Reclaims::reclaim(Time now) {
       waiting.erase(first);
       continue;
     }
-    // One that needs more than ever may be taken at once gets it piece by piece. A gang is taken
-    // whole. Who comes later does not take what the first waits for.
+    // If the plan needs more victims than the limit ever allows at once, they get notice in several
+    // steps; the tasks of a gang always at once. Later claimants do not use up the limit for which
+    // the first one waits.
     const int64_t wanted = std::min(plan.tasks(), revokes_most());
     if (wanted > left && plan.victims.size() > 1) {
       cap_wait_until_ = revokes_open(wanted, now);
@@ -158,6 +172,10 @@ bool Reclaims::lacks_more(const AskEntry& ask) const {
   if (is_guess(ask) && !is_short(ask)) {  // One piece at a time, until a task is known.
     return coming(ask) == 0 && ask.leaf->offered.is_zero() && ask.unmet() > 0;
   }
+  if (ask.is_implied() && !is_short(ask)) {
+    const int64_t most = std::max<int64_t>(cases_[ask].launched * kOpenGrowth, 1);
+    if (coming(ask) + offered_tasks(ask) >= most) return false;
+  }
   return ask.unmet() - cases_[ask].coming >= ask.ask.gang || is_short(ask);
 }
 
@@ -181,7 +199,8 @@ std::optional<Reclaims::Claimant> Reclaims::claimant(AskEntry& ask) const {
   return one;
 }
 
-// The least filled guarantee first; who claims by its share alone comes after those; then shares.
+// The claimant with the least filled guarantee comes first. Claimants by share alone come after all
+// guarantees, the least share first.
 bool Reclaims::Claimant::comes_before(const Claimant& o) const {
   if ((right.promise == nullptr) != (o.right.promise == nullptr)) return right.promise != nullptr;
   if (const auto by_promise = right.filled <=> o.right.filled; by_promise != 0) {
@@ -199,7 +218,7 @@ bool Reclaims::Claimant::comes_before(const Claimant& o) const {
 }
 
 void Reclaims::note_ends(Time now) {
-  // Without the gate no ask knows what it is entitled to.
+  // Without the gate there are no entitlements in tasks.
   if (cluster_.options.reclaim != ReclaimMode::kFairShare || cluster_.options.naive.no_gate) return;
   std::unordered_map<const AskEntry*, int64_t> ended;  // looked up only
   const auto visit_ended = [&](const std::function<void(AskEntry&)>& visit) {
@@ -261,7 +280,7 @@ void Reclaims::carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& p
   bool is_short = false;
   for (const Victim& victim : plan.victims) {
     is_short = told >= most;
-    if (is_short) break;  // The rest when there is room for it.
+    if (is_short) break;  // The limit allows no more now.
     for (const auto& [a, ref] : victim) {
       check_victim(*a, ref, ask, now);
       Leaf& leaf = *a->tasks.at(ref).leaf;
@@ -299,7 +318,8 @@ Time Reclaims::cap_open(int64_t count, Time now) const {
   return std::max(cap_wait_until_, revokes_open(count, now));
 }
 
-// When this many may be preempted if no others are. There is no room for them now.
+// The time from which `count` victims may get notice, if there are no others until then. They may
+// not now.
 Time Reclaims::revokes_open(int64_t count, Time now) const {
   const int64_t too_many = static_cast<int64_t>(notices_.size()) + count - revokes_most();
   if (too_many <= 0 || notices_.empty()) return later(now, kLookAgainAfter);
@@ -316,7 +336,7 @@ void Reclaims::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time until) {
   if (a.purpose == Purpose::kClaim) claims_.drop(*a.claimant);
   if (find(a, ask) == nullptr) reclaims_[&a].push_back({.ask = &ask});
   if (a.claimant == nullptr) cluster_.set_aside(a, ask, Purpose::kNotice);
-  cluster_.update_demand(*ask.leaf, true);  // It may be enough already.
+  cluster_.update_demand(*ask.leaf, true);  // The ask may fit already.
   at(a, ask).until = std::max(at(a, ask).until, until);
   cases_[ask].agents.insert(&a);
   ++cluster_.claimable_version;
@@ -348,7 +368,7 @@ ResourceVector Reclaims::awaited(const Node& node) const {
   return known == awaited_.end() ? ResourceVector() : known->second;
 }
 
-// So many more of the claimant's tasks are to run there, or fewer.
+// Adds `tasks` to the number of the claimant's tasks that will fit there; may be negative.
 void Reclaims::await(Agent& a, AskEntry& ask, int64_t tasks) {
   Reclaim& reclaim = at(a, ask);
   reclaim.tasks += tasks;
@@ -387,6 +407,7 @@ void Reclaims::end_on(Agent& a) {
 bool Reclaims::stop(AskEntry& ask) {
   const bool waited = !agents_of(ask).empty();
   while (!agents_of(ask).empty()) end(**agents_of(ask).begin(), ask);
+  cases_[ask].launched = 0;
   return waited;
 }
 
@@ -424,9 +445,10 @@ void Reclaims::note_answer(const AskEntry& ask, int64_t offered, int64_t launche
   if (launched > 0) of_ask.is_on_trial = of_ask.is_refused = false;
 }
 
-void Reclaims::note_open_answer(const AskEntry& ask, bool launches) {
+void Reclaims::note_open_answer(const AskEntry& ask, int64_t launched) {
   Case& of_ask = cases_[ask];
-  if (launches) {
+  if (launched > 0) {
+    of_ask.launched = std::min(of_ask.launched + launched, kAskCountMax);
     of_ask.is_on_trial = of_ask.is_refused = false;
     of_ask.refused_pieces = 0;
   } else if (std::exchange(of_ask.is_on_trial, false)) {
@@ -436,8 +458,8 @@ void Reclaims::note_open_answer(const AskEntry& ask, bool launches) {
 
 // --- the naive rule -----------------------------------------------------------------------------
 
-// As much as the ask takes is taken back, wherever it is and however young: the next time when that
-// has ended.
+// Reclaims the amounts of one task on any agents, from tasks of any age. The next search comes when
+// these have ended.
 void Reclaims::reclaim_eagerly(const std::vector<Claimant>& waiting, Time now) {
   for (const Claimant& claimant : waiting) {
     AskEntry& ask = *claimant.ask;

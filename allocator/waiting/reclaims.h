@@ -85,7 +85,7 @@ class Reclaims {
   void note_answer(const AskEntry& ask, int64_t offered, int64_t launched);
   // The same for an answer to an open offer. A framework may refuse several pieces before its first
   // launch, since the size of its tasks is a guess.
-  void note_open_answer(const AskEntry& implied, bool launches);
+  void note_open_answer(const AskEntry& implied, int64_t launched);
   // The framework refused a piece of the agent as too little. If its larger guess may be reclaimed,
   // the agent is kept, and the next decision reclaims the rest of the guess there.
   void grow(Leaf& leaf, Agent& agent, Time now);
@@ -110,6 +110,7 @@ class Reclaims {
     bool is_refused = false;
     bool waited_in_vain = false;  // for tasks that did not end by themselves
     int64_t refused_pieces = 0;   // answers to reclaimed open offers since the last launch
+    int64_t launched = 0;         // tasks from open offers since it last wanted none
   };
   struct Claimant {
     AskEntry* ask = nullptr;

@@ -1,5 +1,4 @@
-// What must hold of what is taken back: the books of what is set aside, and that nobody is told to
-// end without cause.
+// Invariants of reclaims: the records of agents that are set aside, and the cause of each notice.
 
 #include <map>
 #include <set>
@@ -17,8 +16,8 @@ void Reclaims::check(std::vector<Violation>& found) const {
   check_sums(found);
 }
 
-// What is set aside because tasks were told to end is for the first of those who wait for it, who
-// has been served if it fits.
+// An agent with victims is kept for the first of the asks that wait for it. If that ask fits, it
+// has been served.
 void Reclaims::check_set_aside(std::vector<Violation>& found) const {
   for (const auto& [id, a] : cluster_.agents) {
     const auto wrong = [&, name = id.str()](const std::string& what) {
@@ -43,7 +42,7 @@ void Reclaims::check_set_aside(std::vector<Violation>& found) const {
   }
 }
 
-// What nodes and asks wait for, counted again.
+// Counts again the amounts for which nodes wait, and the tasks for which asks wait.
 void Reclaims::check_sums(std::vector<Violation>& found) const {
   std::map<const Node*, ResourceVector> sums;
   std::map<const AskEntry*, int64_t> tasks;
@@ -70,9 +69,9 @@ void Reclaims::check_sums(std::vector<Violation>& found) const {
   }
 }
 
-// Whether a task may be told to end for the claimant, by the books alone: it has run long enough,
-// its role where the two paths part is above its entitlement of what it holds, and no guarantee
-// covers it.
+// Whether the task may get a notice for the claimant: it has run for the minimum runtime, the
+// outermost node of its path that is not above the claimant is above its entitlement of a kind that
+// the task holds, and no guarantee covers the task.
 void Reclaims::check_victim(const Agent& a, const TaskRef& ref, const AskEntry& claimant,
                             Time now) {
   const Task& task = a.tasks.at(ref);
@@ -85,7 +84,8 @@ void Reclaims::check_victim(const Agent& a, const TaskRef& ref, const AskEntry& 
   if (now - task.since < cluster_.options.minimum_runtime) wrong("it is too young");
   std::set<const Node*> common;
   for (const Node* n = claimant.leaf; n != nullptr; n = n->parent) common.insert(n);
-  // Those of its gang that were told just now have left the same roles.
+  // Other tasks of its gang have a notice since this decision, and no longer count in the same
+  // roles.
   ResourceVector told;
   if (task.claim().gang != 0) {
     for (const auto& [on, member] : cluster_.gang_of(ref.framework, task.claim().gang)) {

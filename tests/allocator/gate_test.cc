@@ -120,6 +120,32 @@ TEST(Gate, ManyFrameworksInARoleHaveOneShare) {
   EXPECT_EQ(s.framework("s").tasks(), 4);
 }
 
+// large has a claim. over is above its entitlement and small is not, so only places of over are for
+// the claim.
+TEST(Gate, ClaimTakesNoPlacesOfAsksWithinTheirEntitlement) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:12;mem:12GiB");
+  s.framework("over").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.framework("over").ends(4);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("small").tasks(), 4);
+  s.framework("large").asks("cpus:4;mem:4GiB", 100'000);
+  s.framework("over").ends(1);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("large").ask().kept.size(), 1u);
+
+  s.framework("small").ends(2);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("small").tasks(), 4);
+  EXPECT_EQ(s.framework("large").ask().kept.size(), 1u);
+
+  s.framework("over").ends(3);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("large").tasks(), 1);
+}
+
 // Two agents, each with much of one kind, have room for fewer tasks than one pool of both, so both
 // frameworks stay below their entitlements. The second arrives when all places are taken, and still
 // gets its turn: a place does not return to the same ask forever.
@@ -146,6 +172,27 @@ TEST(Gate, PlaceChangesHandsWhereAllAreBelowTheirPart) {
 
   EXPECT_GT(seconds_run["first"], 300);
   EXPECT_GT(seconds_run["second"], 300);
+}
+
+// Only the number of wanted tasks changes, soon after the last entitlements, and nothing follows.
+TEST(Gate, EntitlementsFollowCountsInAQuietCluster) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB", 100);
+  s.framework("y").asks("cpus:1;mem:1GiB", 1);
+  s.run_until_nothing_fits();
+  s.advance(seconds(10));
+  s.framework("z").asks("cpus:1;mem:1GiB", 1);
+  s.decide();
+  s.advance(milliseconds(100));
+  s.framework("y").asks("cpus:1;mem:1GiB", 100);
+  s.decide();
+  const std::optional<Time> next = s.allocator().next_decision(s.now());
+  ASSERT_TRUE(next);
+  EXPECT_LE(*next - s.now(), milliseconds(150));
+  s.advance(milliseconds(150));
+  s.decide();
+  EXPECT_GT(s.allocator().next_decision(s.now()).value_or(Time() + hours(1)), s.now() + seconds(1));
 }
 
 // A service runs on the only agent, and an ask that is owed a task waits for the whole agent. The

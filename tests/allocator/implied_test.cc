@@ -205,6 +205,52 @@ TEST(ImpliedAsk, AGuessHasAGpuIfAGuaranteeNamesGpus) {
   }
 }
 
+// The refused piece had no GPUs, although its agent has some.
+TEST(ImpliedAsk, AGuessGrowsByAGpu) {
+  Scenario s;
+  fill_with_endless(s, 2, "cpus:8", ";gpus:4");
+  end_grace(s);
+  ASSERT_EQ(s.framework("open").outstanding().size(), 1u);
+  const std::string agent = s.framework("open").outstanding()[0].offer.agent.str();
+  s.framework("open").declines(agent, {.too_little = {ResourceKind::kGpus}});
+  s.decide();
+  end_grace(s);
+  ASSERT_EQ(s.framework("open").outstanding().size(), 1u);
+  const ResourceVector piece = s.framework("open").outstanding()[0].offer.total().amounts;
+  EXPECT_EQ(piece[ResourceKind::kGpus], 1000);
+  EXPECT_EQ(piece[ResourceKind::kCpus], 2000);
+}
+
+// The refused agent has no GPUs or disk, but another one has.
+TEST(ImpliedAsk, ARefusalForAKindThatTheAgentLacksIsNoEnd) {
+  for (const auto& [kind, much] :
+       {std::pair(ResourceKind::kGpus, ";gpus:4"), std::pair(ResourceKind::kDisk, ";disk:80GiB")}) {
+    Scenario s;
+    s.agent("a1", "cpus:8;mem:8GiB");
+    s.agent("a2", std::string("cpus:8;mem:8GiB") + much);
+    s.framework("open").subscribes();
+    s.decide();
+    s.framework("open").declines("a1", {.too_little = {kind}});
+    s.decide();
+    ASSERT_TRUE(implied(s, "open"));
+    EXPECT_GT(implied(s, "open")->wanted, 0);
+  }
+}
+
+// A framework with open offers says only by its answers how many tasks it has.
+TEST(ImpliedAsk, WhatIsReclaimedAtOnceGrowsWithLaunches) {
+  Scenario s({.revokes_per_minute = 1'000});
+  fill_with_endless(s, 8, "cpus:100");
+  size_t before = 0;
+  for (const size_t tasks : {1, 3}) {
+    EXPECT_EQ(s.revokes().size() - before, tasks * 2);
+    before = s.revokes().size();
+    end_grace(s);
+    s.framework("open").accepts_all();
+    s.decide();
+  }
+}
+
 // A new master knows the tasks of the framework, but none of its answers.
 TEST(ImpliedAsk, AGuessIsTheAverageTaskAfterAFailover) {
   Scenario s;

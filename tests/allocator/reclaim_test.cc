@@ -60,6 +60,14 @@ TEST(Reclaim, WaitsOnceForTasksThatEndWithinTheGrace) {
     s.framework("eng").in_role("eng").asks("cpus:1;mem:1GiB", 1);
     s.run_until_nothing_fits();
     EXPECT_TRUE(s.revokes().empty());
+    const ReclaimOutlook outlook =
+        s.allocator().reclaim_outlook(FrameworkId("eng"), AskName("task"), s.now());
+    EXPECT_EQ(outlook.why, Why::kUnderWay);
+    EXPECT_EQ(outlook.victims, 0);
+    EXPECT_EQ(outlook.until, s.now() + kRevokeGrace);
+    const std::optional<RoleExplanation> eng = s.allocator().explain_role(RoleName("eng"), s.now());
+    ASSERT_TRUE(eng.has_value() && eng->held.size() == 1);
+    EXPECT_EQ(eng->held[0].why, RoleHindrance::kSetAside);
     s.advance(seconds(4));
     if (they_end) s.framework("short").ends(1);
     s.run_until_nothing_fits();

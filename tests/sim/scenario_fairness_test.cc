@@ -93,6 +93,14 @@ Figure count(OfPicture of, int64_t least) {
                          [&](const Picture& at) { return of(at) >= least; });
   };
 }
+// In thousandths.
+Figure average(OfPicture of) {
+  return [of = std::move(of)](const Report& report) {
+    int64_t sum = 0;
+    for (const Picture& at : report.snapshots) sum += of(at);
+    return sum * 1'000 / static_cast<int64_t>(report.snapshots.size());
+  };
+}
 Figure at_end(OfPicture of) {
   return [of = std::move(of)](const Report& report) { return of(report.end); };
 }
@@ -187,6 +195,14 @@ std::vector<Promise> promises() {
       {"on_off_guarantee", "bursts with all tasks after 12 s", kHolds, kHolds,
        count(running("bursts"), 8), 95},
       {"on_off_guarantee", "tasks of the owner", kHolds, kHolds, at_end(finished("bursts")), 952},
+      {"short_tasks_beside_long_ones", "least of quick", kHolds, kHolds, least(running("quick")),
+       17},
+      {"few_large_machines", "l2 on average", kHolds, kHolds, average(running("l2")), 5'300},
+      {"few_large_machines", "l1 on average", kHolds, kHolds, average(running("l1")), 10'700},
+      {"few_large_machines", "s1 on average", kHolds, kHolds, average(running("s1")), 10'700},
+      {"few_large_machines", "l4 on average", kHolds, kHolds, average(running("l4")), 2'670},
+      {"few_large_machines", "c4 on average", kHolds, kHolds, average(running("c4")), 2'670},
+      {"few_large_machines", "m1 on average", kHolds, kHolds, average(running("m1")), 2'670},
       {"bound_tenants", "least of one", kHolds, kHolds, least(running("one")), 35},
       {"bound_tenants", "most of one", kFails, kHolds, most(running("one")), 0, 37},
       {"bound_tenants", "least of four", kFails, kHolds, least(running("four")), 9},

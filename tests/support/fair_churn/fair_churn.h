@@ -55,7 +55,8 @@ struct Leaf {
 };
 
 struct TreeOptions {
-  int64_t agents = 1;         // together 80 CPUs and 80 GiB; a divisor of 80, at most 20
+  // Together 80 CPUs and 80 GiB, but at least 8 of each on an agent. A divisor of 80.
+  int64_t agents = 1;
   std::string reclaim = {};   // empty: the default
   bool guarantees = false;    // for a third of the roles, within their fair shares by weight
   uint32_t spread = 500'000;  // spread of durations, per million

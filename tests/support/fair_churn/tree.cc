@@ -12,7 +12,8 @@
 namespace proffer::fair_churn {
 namespace {
 
-constexpr int64_t kPool = 80;  // CPUs and GiB
+constexpr int64_t kPool = 80;       // CPUs and GiB
+constexpr int64_t kLeastAgent = 8;  // of each
 constexpr Duration kEnd = seconds(600);
 constexpr Duration kJoinWithin = seconds(60);
 constexpr size_t kFrameworksMin = 3;
@@ -73,12 +74,17 @@ ResourceVector amounts_of(int64_t cpus, int64_t gib) {
   return ResourceVector::of(cpus * 1000, gib * 1024 * 1000);
 }
 
+// CPUs, and GiB, of all agents together.
+int64_t pool_of(const TreeOptions& options) {
+  return std::max(kPool, options.agents * kLeastAgent);
+}
+
 // More tasks than can run one after another until the end, so that the work never ends: a quarter
 // more than the mean durations allow.
-int64_t endless_count(const LeafAsk& ask) {
-  int64_t at_once = kPool;
+int64_t endless_count(const LeafAsk& ask, int64_t pool) {
+  int64_t at_once = pool;
   for (const int64_t need : ask.need) {
-    if (need > 0) at_once = std::min(at_once, kPool / need);
+    if (need > 0) at_once = std::min(at_once, pool / need);
   }
   return at_once * (kEnd.millis() * 5 / 4 / (ask.mean_s * 1000) + 2);
 }
@@ -87,20 +93,21 @@ class Scenarios {
  public:
   Scenarios(uint64_t seed, const TreeOptions& options)
       : options_(options),
+        pool_(pool_of(options)),
         random_(seed + (uint64_t{1} << 32)),
         promises_(seed + (uint64_t{1} << 33)) {
     made_.seed = seed;
     made_.until = kEnd;
     if (!options.reclaim.empty()) made_.options["reclaim"] = options.reclaim;
-    CHECK_EQ(kPool % options.agents, 0);
-    const int64_t each = kPool / options.agents;
+    CHECK_EQ(pool_ % options.agents, 0);
+    const int64_t each = pool_ / options.agents;
     made_.agents.push_back({.name = "agent",
                             .count = options.agents,
                             .resources = {.amounts = amounts_of(each, each)}});
   }
 
   sim::Scenario make(const Node& root, std::vector<Leaf>& leaves) {
-    add_children(root, "", {kPool, kPool}, leaves);
+    add_children(root, "", {pool_, pool_}, leaves);
     const Result<void> ok = check_roles(made_.roles);
     CHECK(ok.has_value()) << ok.error().message();
     return std::move(made_);
@@ -154,7 +161,7 @@ class Scenarios {
     for (size_t i = 0; i < leaf.asks.size(); ++i) {
       const LeafAsk& ask = leaf.asks[i];
       framework.tasks.push_back({.name = text("t", i + 1),
-                                 .count = endless_count(ask),
+                                 .count = endless_count(ask, pool_),
                                  .resources = amounts_of(ask.need[0], ask.need[1]),
                                  .duration = seconds(ask.mean_s),
                                  .duration_spread = options_.spread});
@@ -163,6 +170,7 @@ class Scenarios {
   }
 
   const TreeOptions options_;
+  const int64_t pool_;
   Prng random_;
   Prng promises_;
   sim::Scenario made_;
@@ -179,7 +187,8 @@ int64_t Leaf::largest_need() const {
 }
 
 Tree draw_tree(uint64_t seed, const TreeOptions& options) {
-  Tree tree{.seed = seed, .pool = {kPool, kPool}};
+  const auto pool = static_cast<double>(pool_of(options));
+  Tree tree{.seed = seed, .pool = {pool, pool}};
   Prng random(seed);
   tree.root = draw_root(random);
   tree.scenario = Scenarios(seed, options).make(tree.root, tree.leaves);
