@@ -26,7 +26,7 @@ constexpr Duration kCapPeriod = minutes(1);
 constexpr int64_t kRefusedPieces = 8;
 // The demand of a framework with open offers has no known end. So at a time at most this many times
 // the tasks are reclaimed for it that it has launched since it last refused.
-constexpr int64_t kOpenGrowth = 3;
+constexpr int64_t kOpenGrowth = 4;
 
 // The number of tasks of the shape for which its outstanding offers have room.
 int64_t offered_tasks(const AskEntry& ask) {

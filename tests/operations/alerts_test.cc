@@ -32,7 +32,7 @@ TEST(AlertRules, AreThoseThatPrometheusTakesAndTheirOwnTestsPass) {
   const std::string folder = std::string(PROFFER_SOURCE_DIR) + "/packaging/prometheus/";
   const Exit checked = run({"promtool", "check", "rules", folder + "proffer.rules.yml"});
   EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
-  EXPECT_THAT(checked.out, HasSubstr("12 rules found"));
+  EXPECT_THAT(checked.out, HasSubstr("13 rules found"));
   const Exit tested = run({"promtool", "test", "rules", folder + "proffer.rules_test.yml"});
   EXPECT_EQ(tested.code, 0) << tested.out << tested.err;
   const Exit config =
@@ -277,6 +277,16 @@ class Faults : public Watched, public testing::WithParamInterface<std::string> {
     raises("HistoryNotKept");
     is_told("HistoryNotKept");
   }
+  void master_time_taken() {
+    watch();
+    Process flooder({program_of_tests("flood"), text("--uid=", geteuid()), "--at=" + socket_,
+                     "--kind=calls", "--connections=20", "--seconds=300"});
+    ASSERT_TRUE(flooder.line_with("flooding")) << flooder.err();
+    raises("MasterTimeTaken");
+    is_told("MasterTimeTaken");
+    flooder.kill(SIGKILL);
+    flooder.wait();
+  }
 
  public:
   using Inject = void (Faults::*)();
@@ -293,7 +303,8 @@ class Faults : public Watched, public testing::WithParamInterface<std::string> {
         {"FrameworkDisconnected", &Faults::framework_disconnected},
         {"RoleBelowGuarantee", &Faults::role_below_guarantee},
         {"AskFitsNowhere", &Faults::ask_fits_nowhere},
-        {"HistoryNotKept", &Faults::history_not_kept}};
+        {"HistoryNotKept", &Faults::history_not_kept},
+        {"MasterTimeTaken", &Faults::master_time_taken}};
     return faults;
   }
 };
