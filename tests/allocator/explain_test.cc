@@ -509,7 +509,8 @@ TEST(Explain, CountsLimitsReservationsWaitsAndGangsAsOneDoesByLooking) {
     if (found.asks.empty()) continue;
 
     std::map<std::string, int64_t> looked;
-    for (const auto& [id, machine] : machines) {
+    for (const auto& [id, its] : machines) {
+      const auto& machine = its;
       const auto look_there = [&]() -> std::string {
         Resources all = machine.total;
         all += machine.reserved;

@@ -236,7 +236,8 @@ class Life {
       claim.was_dropped = at == now.end() || at->second.first != claim.agent;
       now.erase(key);
     }
-    for (const auto& [key, what] : now) {
+    for (const auto& [at, what] : now) {
+      const auto& key = at;
       const bool is_known = std::any_of(claims_.begin(), claims_.end(), [&](const Claim& claim) {
         return claim.framework == key.first && claim.ask == key.second && !claim.served_at &&
                !claim.was_dropped;

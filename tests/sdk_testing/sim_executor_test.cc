@@ -346,7 +346,8 @@ TEST(SimExecutorsInAStorm, AreToldRightly) {
     cluster.on_executor("worker", [](Executor& self) {
       self.on_task([&self, count = 0](const proto::RunTask& run) mutable {
         self.running(run.spec.id);
-        self.after(seconds(20 + 7 * (++count % 5)), [&self, task = run.spec.id, n = count] {
+        ++count;
+        self.after(seconds(20 + 7 * (count % 5)), [&self, task = run.spec.id, n = count] {
           if (n % 3 == 0) return self.failed(task, "every third");
           self.finished(task, std::to_string(n));
         });

@@ -31,8 +31,9 @@ std::string story_of(const SimOptions& options, const SimReport& report) {
 }
 
 // A failing CHECK of a core ends the process, so the message must name the run.
+// For clang the attribute is a part of the type that glog wants, and [[noreturn]] is not.
 std::string running;
-[[noreturn]] void tell_and_abort() {
+__attribute__((noreturn)) void tell_and_abort() {
   std::cerr << "a CHECK failed; reproduce it: " << running << " --trace\n"
             << "shrink it: " << running << " --shrink" << std::endl;
   std::abort();
