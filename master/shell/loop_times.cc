@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "common/limits.h"
 #include "common/text.h"
 
 namespace proffer::master {
 
 void LoopTimes::note(PeerId peer, const Inbox::Effort& effort, Time now) {
   turn(now);
+  if (peers_.size() >= kPeersMax && !peers_.contains(peer)) return;
   const auto [use, is_new] = peers_.try_emplace(peer);
   if (is_new) use->second.name = name_of_(peer);
   const Duration worth = kLoopTimePerTask * static_cast<int64_t>(effort.tasks);

@@ -700,7 +700,8 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
 
 // As `proffer status` names it.
 LoopTimes::Name MasterShell::Impl::name_of(PeerId peer) {
-  if (core == nullptr || core->is_daemon(peer)) return {};
+  // Of a peer whose session has just ended nothing may be remembered again.
+  if (core == nullptr || !principals.knows(peer) || core->is_daemon(peer)) return {};
   const std::string user = audit_name(principals.of(peer).get());
   const FrameworkId framework = core->framework_of(peer);
   return {.object = framework.empty() ? text("calls of ", user) : framework.str(), .user = user};
