@@ -24,7 +24,7 @@ struct Principal {
   // The key with which it authenticated from another machine; empty: the kernel identified its
   // user.
   PublicKey key = {};
-  // With a key: the numeric address from which it connects.
+  // The numeric address from which a peer with a key connects.
   std::string host = {};
   // Its key is this agent's, so it may act only as this agent. `user` is the user that the agent
   // runs as on its machine.

@@ -64,8 +64,8 @@ int classic(const sdk::SchedulerOptions& asking, const AgentId& host, Duration p
     const int64_t count = count_that_fits(shape, offer.total(), kTasks - measured.launched);
     if (count == 0 || (!is_local && waited < patience)) {
       ++measured.declined;
-      // With too long a filter the patience ends before the next offer; with too short a filter
-      // every offer is declined at once.
+      // A longer filter would outlast the patience; a shorter one brings an offer that is declined
+      // at once.
       return self.decline(offer, milliseconds(200));
     }
     std::vector<proto::TaskSpec> tasks;

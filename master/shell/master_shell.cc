@@ -700,7 +700,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
 
 // As `proffer status` names it.
 LoopTimes::Name MasterShell::Impl::name_of(PeerId peer) {
-  // Of a peer whose session has just ended nothing may be remembered again.
+  // A peer whose session has just ended must not be remembered again.
   if (core == nullptr || !principals.knows(peer) || core->is_daemon(peer)) return {};
   const std::string user = audit_name(principals.of(peer).get());
   const FrameworkId framework = core->framework_of(peer);

@@ -515,8 +515,8 @@ TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinATaskOfEach) {
   }
 }
 
-// With one kind and tasks of several sizes: when b stops, less than one of its tasks is left. At
-// that moment a is at most one of its tasks ahead of its entitlement, and can take at most the
+// There is one kind, and tasks of several sizes. When b stops, less than one of its tasks is left.
+// At that moment a is at most one of its tasks ahead of its entitlement, and can take at most the
 // rest.
 TEST(AllocatorProperty, TasksOfOneKindOnOneAgentSettleWithinATaskOfEach) {
   for (const uint64_t seed : Seeds(500)) {
