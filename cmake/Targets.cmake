@@ -171,8 +171,7 @@ function(proffer_static_program name)
   endforeach()
   # The linker warns of getpwuid_r, which libuv holds and nobody here calls. --no-warnings would
   # silence that, and undefined functions as well (binutils 2.40): a call of one goes to address 0.
-  # libgcc_eh before libunwind: both have _Unwind_Resume.
-  target_link_options(${name} PRIVATE -static)
+  target_link_options(${name} PRIVATE -static-pie)
   target_link_libraries(${name} PRIVATE -Wl,--start-group ${files} -Wl,--end-group gcc_eh
                                         ${archives} Threads::Threads)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin
@@ -293,7 +292,8 @@ function(proffer_test name)
   proffer_tsan_defaults(${target}_tests)
   set_target_properties(${target}_tests PROPERTIES
     UNITY_BUILD ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_compile_options(${target}_tests PRIVATE -O0)
+  # Without optimisation there is no _FORTIFY_SOURCE, and the C library warns of that.
+  target_compile_options(${target}_tests PRIVATE -O0 -U_FORTIFY_SOURCE)
   target_link_libraries(${target}_tests PRIVATE ${T_DEPS} proffer_test_main)
   if(T_PURE AND NOT T_SLOW AND NOT PROFFER_PURE_ONLY)
     set_target_properties(${target}_tests PROPERTIES EXCLUDE_FROM_ALL ON)

@@ -253,7 +253,7 @@ int run_forecast(const Arguments& arguments) {
   const rlimit memory = {kForecastMemoryBytes, kForecastMemoryBytes};
   ::setrlimit(RLIMIT_CPU, &cpu);
   ::setrlimit(RLIMIT_AS, &memory);
-  static_cast<void>(::nice(kForecastNice));
+  ::setpriority(PRIO_PROCESS, 0, kForecastNice);
   const auto fail_json = [](const Error& error) { return fail(error, true); };
   const Result<std::string> lines = read(arguments.file, kForecastBytesMax);
   if (!lines) return fail_json(lines.error());

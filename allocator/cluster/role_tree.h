@@ -127,7 +127,8 @@ bool is_within_guarantee(const Role& role, const ResourceVector& use, const Reso
 // The same, but of the kinds that the role's own guarantee does not name `use` may be anything.
 bool names_within_guarantee(const Role& role, const ResourceVector& use,
                             const ResourceVector& more);
-// The amounts by which `use` with `more` exceeds the whole guarantee, in the kinds that `more` takes.
+// The amounts by which `use` with `more` exceeds the whole guarantee, in the kinds that `more`
+// takes.
 ResourceVector beyond_guarantee(const Role& role, const ResourceVector& use,
                                 const ResourceVector& more);
 // The same for its own limit.

@@ -33,8 +33,8 @@ struct Right {
   const Role* promise = nullptr;
   const Role* closest = nullptr;  // the same, the furthest from the root
   Share filled = {};              // the used fraction of the guarantee of `promise`
-  // Above zero in the kinds that the guarantee does not name, and of which the role, with the ask,
-  // uses more than its whole guarantee: these must be free on the agent.
+  // The amounts that must be free on the agent: the kinds that the guarantee does not name, if the
+  // role, with the ask, uses more of them than its whole guarantee.
   ResourceVector beyond = {};
   // For each node from the ask's leaf upwards: whether tasks below its siblings may be victims.
   std::vector<bool> reaches = {};

@@ -60,9 +60,9 @@ using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 // Opens a directory for its entries; nullptr if it does not exist, or is a link.
 Directory open_directory(int at, const std::string& name) {
   Fd fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (fd.get() < 0 && errno == EACCES &&
-      geteuid() != 0) {  // Its user may have removed the permission.
-    fchmodat(at, name.c_str(), 0700, 0);
+  // Its user may have removed the permission.
+  if (fd.get() < 0 && errno == EACCES && geteuid() != 0 &&
+      fchmodat(at, name.c_str(), 0700, 0) == 0) {
     fd = Fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
   Directory directory(fd.get() < 0 ? nullptr : fdopendir(fd.get()), &closedir);
@@ -491,7 +491,7 @@ void Housekeeping::empty(int in, const std::string& name, bool keeps_output) {
     const std::string to = std::to_string(++trash_number_) + "~";
     // A directory that is moved must be writable. Root needs no permission, and must not set one:
     // chmod would follow a link that a task has put there meanwhile.
-    if (geteuid() != 0) fchmodat(at, entry->d_name, 0700, 0);
+    if (geteuid() != 0 && fchmodat(at, entry->d_name, 0700, 0) != 0) continue;
     renameat(at, entry->d_name, trash_.get(), to.c_str());
   }
 }

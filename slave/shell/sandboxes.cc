@@ -169,8 +169,9 @@ bool Sandboxes::move_run(const RunKey& run, const Fd& trash, const std::string& 
   const std::string number = std::to_string(run.run);
   // A directory that is moved must be writable, and a task may have changed its mode; root needs no
   // mode.
-  if (runs.get() >= 0 && geteuid() != 0) fchmodat(runs.get(), number.c_str(), kForItsUser, 0);
-  if (runs.get() < 0 || renameat(runs.get(), number.c_str(), trash.get(), name.c_str()) != 0) {
+  if (runs.get() < 0 ||
+      (geteuid() != 0 && fchmodat(runs.get(), number.c_str(), kForItsUser, 0) != 0) ||
+      renameat(runs.get(), number.c_str(), trash.get(), name.c_str()) != 0) {
     return false;
   }
   unlinkat(runs.get(), failure_mark(run.run).c_str(), 0);

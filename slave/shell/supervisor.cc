@@ -27,11 +27,13 @@ namespace {
 
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX";
 constexpr std::string_view kTokenVariable = "PROFFER_EXECUTOR_TOKEN";
-// A process that SIGKILL does not end within this time is in an uninterruptible wait.
+// A process that SIGKILL does not end within this time is in an uninterruptible wait, or one of
+// thousands that end.
 constexpr Duration kSweepMax = seconds(5);
 constexpr Duration kUserKnownFor = seconds(5);
 constexpr size_t kUsersKept = 1'024;
 constexpr Duration kSweepAgain = milliseconds(100);
+constexpr Duration kSweepAgainMax = seconds(10);
 constexpr Duration kLeftoverPoll = milliseconds(20);
 // The interval of checks on an executor of an earlier life, if the system has no pidfd.
 constexpr Duration kAdoptedPoll = milliseconds(500);
@@ -95,6 +97,12 @@ Result<std::vector<std::string>> arguments_of(const std::string& program,
 // The stem opens the output for each forked executor; the tasks may have removed it.
 bool has_output(const std::string& sandbox) {
   return access((sandbox + "/stdout").c_str(), F_OK) == 0;
+}
+
+// The time until the next look at processes that have been sent SIGKILL since `since`: looks become
+// rarer.
+Duration wait_for_end(Time since, Time now, Duration least) {
+  return std::clamp((now - since) / 8, least, kSweepAgainMax);
 }
 
 }  // namespace
@@ -407,6 +415,7 @@ std::optional<GroupUsage> Supervisor::usage(const FrameworkId& framework,
 }
 
 void Supervisor::reap() {
+  bool has_ended = false;
   while (true) {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, WNOHANG);
@@ -438,15 +447,19 @@ void Supervisor::reap() {
     }
     runs_.erase(at);
     ended_.push_back({std::move(exited), loop_.now(), is_fetch});
+    has_ended = true;
   }
-  sweep();
+  // Where groups hold all processes, an orphan's end needs no look at thousands of others.
+  if (has_ended || !isolator_.is_enforcing()) sweep();
 }
 
 // Kills processes without a run; returns whether there were any.
 bool Supervisor::end_strays() {
   bool any = false;
   for (const pid_t pid : own_children()) {
-    if (pid == stem_.pid() || runs_.contains(pid) || is_of_a_live_run(pid)) continue;
+    if (pid == stem_.pid() || runs_.contains(pid)) continue;
+    // The isolator handles groups. See end_unnamed() for why no environment is read then.
+    if (isolator_.holds(pid) || is_of_a_live_run(pid)) continue;
     any = true;
     ::kill(pid, SIGKILL);
   }
@@ -460,17 +473,19 @@ void Supervisor::sweep() {
   const Time now = loop_.now();
   const std::vector<Ended> ended = std::exchange(ended_, {});
   bool again = left;
+  Duration wait = kSweepAgainMax;
   for (const Ended& one : ended) {
-    const bool any = isolator_.kill_all(one.exited.run) || left;
-    if (any && now < one.at + kSweepMax) {
+    const bool is_held = isolator_.kill_all(one.exited.run);
+    const bool is_late = now >= one.at + kSweepMax;
+    if ((is_held || left) && is_late && !one.is_late) note_unkillable(one.exited);
+    // What it had is free when the last process in its group has ended. Processes outside groups
+    // may be of another run.
+    if (is_held || (left && !is_late)) {
       again = true;
+      wait = std::min(wait, wait_for_end(one.at, now, kSweepAgain));
       ended_.push_back(one);
+      ended_.back().is_late = is_late;
       continue;
-    }
-    if (any) {
-      LOG(ERROR) << "processes of an executor cannot be ended; check what they wait for"
-                 << " framework=" << one.exited.framework.str()
-                 << " executor=" << one.exited.executor.str();
     }
     ExecutorExited exited = one.exited;
     // An executor that exits with 0 has reported its tasks.
@@ -483,10 +498,17 @@ void Supervisor::sweep() {
       handlers_.on_fetch_ended(exited);
       continue;
     }
-    let_group_go(exited.run, !any);
+    let_group_go(exited.run, true);
     handlers_.on_exited(exited);
   }
-  sweep_timer_.arm(again ? std::optional<Time>(now + kSweepAgain) : std::nullopt);
+  if (left) wait = kSweepAgain;
+  sweep_timer_.arm(again ? std::optional<Time>(now + wait) : std::nullopt);
+}
+
+void Supervisor::note_unkillable(const ExecutorExited& exited) {
+  LOG(ERROR) << "processes of an executor have not ended; what it used is kept until they have: "
+                "check what they wait for framework="
+             << exited.framework.str() << " executor=" << exited.executor.str();
 }
 
 bool Supervisor::lives(uint64_t run) const {
@@ -689,7 +711,8 @@ void Supervisor::end_leftovers() {
         if (members.insert(child).second) todo.push_back(child);
       }
     }
-    bool any = isolator_.kill_all(executor.run) || any_stray;
+    const bool is_held = isolator_.kill_all(executor.run);
+    bool any = is_held || any_stray;
     for (const Process& process : processes) {
       if (process.zombie || process.pid == getpid() || !members.contains(process.pid)) continue;
       any = true;
@@ -697,16 +720,20 @@ void Supervisor::end_leftovers() {
     }
     if (!leftover.since) leftover.since = now;
     // As in sweep(). For those of a damaged checkpoint the wait goes on, and the core reports it.
-    const bool given_up = any && leftover.adopted && now >= *leftover.since + kSweepMax;
-    if (given_up) {
-      LOG(ERROR) << "processes of an executor cannot be ended; check what they wait for"
-                 << " framework=" << executor.framework.str()
-                 << " executor=" << executor.executor.str();
+    const bool is_late = any && leftover.adopted && now >= *leftover.since + kSweepMax;
+    if (is_late && !std::exchange(leftover.is_late, true)) {
+      note_unkillable({.framework = executor.framework, .executor = executor.executor});
     }
-    (any && !given_up ? still : gone).push_back(std::move(leftover));
+    (is_held || (any && !is_late) ? still : gone).push_back(std::move(leftover));
   }
   leftovers_ = std::move(still);
-  if (!leftovers_.empty()) leftover_timer_.arm(now + kLeftoverPoll);
+  if (!leftovers_.empty()) {
+    Duration wait = kSweepAgainMax;
+    for (const Leftover& one : leftovers_) {
+      wait = std::min(wait, wait_for_end(*one.since, now, kLeftoverPoll));
+    }
+    leftover_timer_.arm(now + wait);
+  }
   for (const Leftover& one : gone) {
     const proto::ExecutorRecord& executor = one.record;
     const std::optional<GroupUsage> usage = isolator_.usage(executor.run);

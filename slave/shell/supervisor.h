@@ -135,6 +135,7 @@ class Supervisor {
     ExecutorExited exited;
     Time at;
     bool is_fetch = false;
+    bool is_late = false;  // noted in the log
   };
   // An executor of an earlier life that was alive at the last check.
   struct Adopted {
@@ -148,6 +149,7 @@ class Supervisor {
     proto::ExecutorRecord record = {};
     bool adopted = false;  // on_exited follows, else on_leftover_ended
     std::optional<Time> since = {};
+    bool is_late = false;
   };
   using AdoptedRuns = std::map<uint64_t, Adopted>;
   // A prepared run, and the request to the stem, without variables and arguments.
@@ -173,6 +175,7 @@ class Supervisor {
   Result<pid_t> fork(const executor::LaunchRequest& request, std::span<const int> passed = {});
   void reap();
   void sweep();
+  static void note_unkillable(const ExecutorExited& exited);
   bool end_strays();
   bool is_of_a_live_run(pid_t pid) const;
   bool lives(uint64_t run) const;
