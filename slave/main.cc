@@ -91,8 +91,8 @@ DEFINE_string(limits, "auto",
               "cgroup limits: auto (if cgroups are permitted, else none), required (or end), none");
 DEFINE_string(cgroup_parent, "proffer", "parent cgroup of the cgroups of tasks, in each hierarchy");
 DEFINE_bool(cpu_cap, false, "tasks never use more than their cpus, even if CPUs are idle");
-DEFINE_int32(task_processes_max, 4096,
-             "maximum processes and threads of an executor and its tasks");
+DEFINE_int32(task_processes_max, 0,
+             "maximum processes and threads of an executor; 0: 512, and 1024 per CPU of its tasks");
 
 namespace {
 
@@ -238,9 +238,9 @@ agent::AgentShellOptions options_from_flags() {
     exit_with(std::move(valid).error().in("--cgroup_parent"), 2);
   }
   constexpr int kProcessesMin = 16;
-  if (FLAGS_task_processes_max < kProcessesMin) {
-    exit_with(Error::invalid_argument(text("--task_processes_max must be at least ", kProcessesMin,
-                                           ", not ", FLAGS_task_processes_max)),
+  if (FLAGS_task_processes_max != 0 && FLAGS_task_processes_max < kProcessesMin) {
+    exit_with(Error::invalid_argument(text("--task_processes_max must be 0, or at least ",
+                                           kProcessesMin, ", not ", FLAGS_task_processes_max)),
               2);
   }
   options.groups = {.parent = FLAGS_cgroup_parent,

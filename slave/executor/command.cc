@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 
 namespace proffer::executor {
 namespace {
+
+std::optional<int> priority_of_commands;  // NOLINT: of this process
 
 constexpr int kFirstPrivateFd = 3;  // everything above standard error is this process's own
 
@@ -73,6 +76,8 @@ Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& aroun
   shell.environment.push_back(text(proto::kGroupVariable, "=1"));
   return start_shell(std::move(shell));
 }
+
+void set_priority_of_commands(int nice) { priority_of_commands = nice; }
 
 Result<pid_t> start_shell(ShellCommand shell) {
   std::vector<char*> envp;
@@ -140,6 +145,8 @@ Result<pid_t> start_shell(ShellCommand shell) {
   if (failed != 0) {
     return Error::unavailable(text("cannot start /bin/sh: ", std::strerror(failed)));
   }
+  // Its first processes may have been forked meanwhile.
+  if (priority_of_commands) setpriority(PRIO_PGRP, static_cast<id_t>(pid), *priority_of_commands);
   return pid;
 }
 

@@ -25,6 +25,9 @@ struct ShellCommand {
 // NUL), kUnavailable (the system refused).
 Result<pid_t> start_shell(ShellCommand shell);
 
+// The priority of all commands of this process, which has a higher one itself.
+void set_priority_of_commands(int nice);
+
 // Starts the task's command with its environment in its sandbox. Errors: as start_shell().
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around, int in = -1);
 // The same with a terminal (proto/stdin_stream.h).

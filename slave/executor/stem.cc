@@ -41,6 +41,7 @@
 #include "common/text.h"
 #include "net/fd.h"
 #include "net/passed_fds.h"
+#include "slave/executor/command.h"
 #include "slave/executor/launch_request.h"
 
 extern char** environ;  // NOLINT: POSIX
@@ -52,6 +53,7 @@ constexpr int kAgent = STDIN_FILENO;
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX=";
 constexpr std::string_view kExecutorVariable = "PROFFER_EXECUTOR_ID=";
 constexpr int kCannotBegin = 126;  // as a shell reports a program that it cannot run
+constexpr int kExecutorPriority = -20;
 
 [[noreturn]] void refuse(const char* why) {
   std::fprintf(stderr, "error: proffer-executor: %s\n  hint: the agent starts it\n", why);
@@ -172,6 +174,12 @@ void become(const LaunchView& request, const Ground& ground) {
   if (fchdir(ground.sandbox.get()) != 0) give_up("enter the sandbox");
   close_range(STDERR_FILENO + 1, ~0U, 0);
   for (const char* procs : request.joins) join(procs);
+  // Among a thousand processes of its task, an executor still gets the CPU at once. Its commands
+  // have no such priority (command.cc).
+  if (request.arguments.empty()) {
+    set_priority_of_commands(getpriority(PRIO_PROCESS, 0));
+    setpriority(PRIO_PROCESS, 0, kExecutorPriority);
+  }
   umask(022);
   if (!request.run_as) return;
   const RunAs& user = *request.run_as;

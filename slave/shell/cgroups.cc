@@ -49,6 +49,21 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 
 }  // namespace
 
+int64_t processes_for(int64_t cpus_milli) {
+  constexpr int64_t kLeast = 512;
+  constexpr int64_t kPerCpu = 1'024;
+  return kLeast + cpus_milli * kPerCpu / 1000;
+}
+
+int64_t processes_of_all() {
+  constexpr int64_t kUnknown = 32'768;
+  int64_t most = kUnknown;
+  for (const char* file : {"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}) {
+    most = std::min(most, cgroups::read_number(file).value_or(most));
+  }
+  return most / 2;
+}
+
 std::string to_text(const Enforced& enforced) {
   std::string words;
   for (const std::string& limit : enforced.limits) words += (words.empty() ? "" : ", ") + limit;
@@ -219,6 +234,34 @@ Result<Fd> lock_folder(const std::string& folder) {
   return Error::failed_precondition(text("another agent uses the cgroup ", folder));
 }
 
+OwnGroup::OwnGroup(const std::string& folder, std::string back,
+                   std::pair<std::string_view, std::string_view> weight)
+    : back_(std::move(back)) {
+  if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return;
+  if (write_value(text(folder, "/", weight.first), weight.second) != 0 ||
+      write_value(folder + "/cgroup.procs", "0") != 0) {
+    rmdir(folder.c_str());
+    return;
+  }
+  folder_ = folder;
+}
+
+OwnGroup& OwnGroup::operator=(OwnGroup&& other) noexcept {
+  leave();
+  folder_ = std::exchange(other.folder_, {});
+  back_ = std::move(other.back_);
+  return *this;
+}
+
+void OwnGroup::leave() {
+  if (folder_.empty()) return;
+  write_value(back_ + "/cgroup.procs", "0");
+  rmdir(folder_.c_str());
+  folder_.clear();
+}
+
+std::string own_folder(const std::string& folder) { return folder + ".daemon"; }
+
 void remove_abandoned(const std::vector<std::string>& parents, const std::string& but) {
   if (parents.empty()) return;
   for (const std::string& agent : directories_in(parents.front())) {
@@ -240,6 +283,7 @@ void remove_abandoned(const std::vector<std::string>& parents, const std::string
       for (const std::string& group : directories_in(folder)) {
         rmdir(text(folder, "/", group).c_str());
       }
+      rmdir(own_folder(folder).c_str());
       rmdir(folder.c_str());
     }
   }

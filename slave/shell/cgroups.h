@@ -24,6 +24,7 @@ namespace proffer::agent {
 struct GroupLimits {
   int64_t cpus_milli = 0;  // a weight; a maximum only with GroupOptions::is_cpu_capped
   int64_t memory_bytes = 0;
+  int64_t processes = 4096;  // and threads
   bool operator==(const GroupLimits&) const = default;
 };
 
@@ -45,10 +46,15 @@ struct GroupOptions {
   std::string parent = "proffer";  // below the root of each hierarchy
   std::string agent = {};          // a permanent name of the agent, unique on this machine
   int64_t agent_cpus_milli = 0;    // the weight of all groups of the agent
-  int64_t processes_max = 4096;    // per group, including threads
+  int64_t processes_max = 0;       // per group, including threads; 0: by processes_for()
   bool is_cpu_capped = false;      // cpus are also a maximum
   size_t files_kept_max = 0;       // maximum of group files that stay open
 };
+
+// The maximum of processes and threads of a task by its CPUs, if the operator sets none.
+int64_t processes_for(int64_t cpus_milli);
+// The maximum of all groups of an agent together: half of the number that the machine permits.
+int64_t processes_of_all();
 
 // The enforced limits, and why the others are not enforced.
 struct Enforced {
@@ -129,6 +135,9 @@ std::vector<pid_t> read_pids(const std::string& path);
 std::optional<int64_t> number_in(const std::optional<std::string>& value);
 std::optional<int64_t> keyed_in(const std::optional<std::string>& value, std::string_view key);
 std::vector<std::string> directories_in(const std::string& path);
+// The greatest values of cpu.shares, and of cpu.weight in version 2.
+inline constexpr std::string_view kSharesMax = "262144";
+inline constexpr std::string_view kWeightMax = "10000";
 // "cpu.shares" counts 1024 for a CPU.
 int64_t shares_of(int64_t cpus_milli);
 // Microseconds per 100,000.
@@ -141,6 +150,28 @@ std::string path_of(pid_t pid, const std::function<bool(std::string_view control
 // Errors: kUnsupported (it cannot be made, with the reason), kFailedPrecondition (another agent has
 // the lock).
 Result<Fd> lock_folder(const std::string& folder);
+// The group of the agent's own process and its fork server, <parent>/<agent>.daemon beside the
+// tasks' <parent>/<agent> and with far more weight: however many processes tasks have, the agent
+// answers.
+class OwnGroup {
+ public:
+  OwnGroup() = default;
+  // This process enters it, if the machine permits that. `back`: its group so far, which it enters
+  // again at the end. `weight`: the file for the weight, and the greatest value that it takes.
+  OwnGroup(const std::string& folder, std::string back,
+           std::pair<std::string_view, std::string_view> weight);
+  ~OwnGroup() { leave(); }
+  OwnGroup(OwnGroup&& other) noexcept { *this = std::move(other); }
+  OwnGroup& operator=(OwnGroup&& other) noexcept;
+
+ private:
+  void leave();
+  std::string folder_ = {};  // empty: not entered
+  std::string back_ = {};
+};
+// The folder of the above for an agent's folder.
+std::string own_folder(const std::string& folder);
+
 // Removes from each of `parents` the directories of ended agents with only empty groups. A running
 // agent has a lock on its directory in the first of them.
 void remove_abandoned(const std::vector<std::string>& parents, const std::string& but);

@@ -45,11 +45,13 @@ struct Hierarchy {
 // A directory of the group in the hierarchy of each controller; empty if no hierarchy has it.
 class CgroupsV1 : public Cgroups {
  public:
-  CgroupsV1(std::vector<Hierarchy> hierarchies, GroupOptions options, Enforced enforced, Fd lock)
+  CgroupsV1(std::vector<Hierarchy> hierarchies, GroupOptions options, Enforced enforced, Fd lock,
+            cgroups::OwnGroup own)
       : hierarchies_(std::move(hierarchies)),
         options_(std::move(options)),
         enforced_(std::move(enforced)),
         lock_(std::move(lock)),
+        own_(std::move(own)),
         files_(options_.files_kept_max) {
     cpu_ = folder_of("cpu");
     cpuacct_ = folder_of("cpuacct");
@@ -78,7 +80,7 @@ class CgroupsV1 : public Cgroups {
  private:
   struct Group {
     std::optional<GroupLimits> limits = {};
-    bool is_closed = false;  // its processes cannot fork
+    bool is_closed = false;  // its processes cannot fork, until limits are set
   };
 
   std::string folder_of(std::string_view controller) const {
@@ -98,6 +100,7 @@ class CgroupsV1 : public Cgroups {
   GroupOptions options_;
   Enforced enforced_;
   Fd lock_;
+  cgroups::OwnGroup own_;
   std::string cpu_;
   std::string cpuacct_;
   std::string memory_;
@@ -113,6 +116,7 @@ Error cannot_set(const std::string& path, int error) {
 
 // Directories that still contain a group are not removed.
 CgroupsV1::~CgroupsV1() {
+  own_ = {};
   for (auto one = hierarchies_.rbegin(); one != hierarchies_.rend(); ++one) {
     if (rmdir(one->folder.c_str()) == 0) {
       rmdir(one->folder.substr(0, one->folder.rfind('/')).c_str());
@@ -132,12 +136,6 @@ Result<void> CgroupsV1::make(const std::string& group) {
                : Error::unavailable(message);
   }
   groups_[group] = {};
-  if (!pids_.empty()) {
-    const std::string path = file(pids_, group, "pids.max");
-    if (const int error = write_value(path, std::to_string(options_.processes_max)); error != 0) {
-      return cannot_set(path, error);
-    }
-  }
   return {};
 }
 
@@ -175,12 +173,6 @@ bool CgroupsV1::renew(const std::string& group) {
   if (!cpuacct_.empty() && files_.write(file(cpuacct_, group, "cpuacct.usage"), "0") != 0) {
     return false;
   }
-  if (at->second.is_closed) {
-    if (write_value(file(pids_, group, "pids.max"), std::to_string(options_.processes_max)) != 0) {
-      return false;
-    }
-    at->second.is_closed = false;
-  }
   return true;
 }
 
@@ -201,7 +193,7 @@ Result<void> CgroupsV1::set_memory(const std::string& group, int64_t bytes) cons
 
 Result<bool> CgroupsV1::set_limits(const std::string& group, const GroupLimits& limits) {
   Group& known = groups_[group];
-  const GroupLimits before = known.limits.value_or(GroupLimits{.cpus_milli = -1});
+  const GroupLimits before = known.limits.value_or(GroupLimits{.cpus_milli = -1, .processes = -1});
   if (!cpu_.empty() && before.cpus_milli != limits.cpus_milli) {
     const std::string shares = file(cpu_, group, "cpu.shares");
     int error = write_value(shares, std::to_string(cgroups::shares_of(limits.cpus_milli)));
@@ -211,6 +203,12 @@ Result<bool> CgroupsV1::set_limits(const std::string& group, const GroupLimits& 
       error = write_value(quota, std::to_string(cgroups::quota_of(limits.cpus_milli)));
       if (error != 0) return cannot_set(quota, error);
     }
+  }
+  if (!pids_.empty() && (known.is_closed || before.processes != limits.processes)) {
+    const std::string path = file(pids_, group, "pids.max");
+    const int error = write_value(path, std::to_string(limits.processes));
+    if (error != 0) return cannot_set(path, error);
+    known.is_closed = false;
   }
   GroupLimits now = limits;
   bool is_whole = true;
@@ -395,6 +393,7 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
 
   const std::string shares = std::to_string(cgroups::shares_of(options.agent_cpus_milli));
   std::vector<std::string> parents;
+  cgroups::OwnGroup own_group;
   for (const Hierarchy& one : hierarchies) {
     parents.push_back(one.folder.substr(0, one.folder.rfind('/')));
     const std::string own = cgroups::path_of(getpid(), [&](std::string_view controllers) {
@@ -406,6 +405,9 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
       return Error::failed_precondition(
           text("this process is in the cgroup ", own, ", which belongs to this agent's tasks"));
     }
+    if (one.has("pids")) {
+      write_value(one.folder + "/pids.max", std::to_string(processes_of_all()));
+    }
     if (!one.has("cpu")) continue;
     // All groups of the agent together have the weight of its CPUs compared with other groups.
     write_value(one.folder + "/cpu.shares", shares);
@@ -413,10 +415,14 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
     if (read_number(all).value_or(0) < cgroups::shares_of(options.agent_cpus_milli)) {
       write_value(all, shares);
     }
+    const std::string mount =
+        parents.back().substr(0, parents.back().size() - options.parent.size() - 1);
+    own_group = cgroups::OwnGroup(cgroups::own_folder(one.folder), mount + own,
+                                  {"cpu.shares", cgroups::kSharesMax});
   }
   cgroups::remove_abandoned(parents, options.agent);
   return std::unique_ptr<Cgroups>(std::make_unique<CgroupsV1>(
-      std::move(hierarchies), options, std::move(enforced), std::move(lock)));
+      std::move(hierarchies), options, std::move(enforced), std::move(lock), std::move(own_group)));
 }
 
 }  // namespace proffer::agent

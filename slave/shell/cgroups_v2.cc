@@ -50,11 +50,13 @@ std::optional<int64_t> sum_of_devices(const std::string& path, std::string_view 
 
 class CgroupsV2 : public Cgroups {
  public:
-  CgroupsV2(std::string folder, GroupOptions options, Enforced enforced, Fd lock)
+  CgroupsV2(std::string folder, GroupOptions options, Enforced enforced, Fd lock,
+            cgroups::OwnGroup own)
       : folder_(std::move(folder)),
         options_(std::move(options)),
         enforced_(std::move(enforced)),
-        lock_(std::move(lock)) {}
+        lock_(std::move(lock)),
+        own_(std::move(own)) {}
   ~CgroupsV2() override;
 
   const Enforced& enforced() const override { return enforced_; }
@@ -94,11 +96,13 @@ class CgroupsV2 : public Cgroups {
   GroupOptions options_;
   Enforced enforced_;
   Fd lock_;
+  cgroups::OwnGroup own_;
   std::map<std::string, GroupLimits> limits_;
 };
 
 // Directories that still contain a group are not removed.
 CgroupsV2::~CgroupsV2() {
+  own_ = {};
   if (rmdir(folder_.c_str()) == 0) rmdir(folder_.substr(0, folder_.rfind('/')).c_str());
 }
 
@@ -112,13 +116,9 @@ Result<void> CgroupsV2::make(const std::string& group) {
                : Error::unavailable(message);
   }
   limits_.erase(group);
-  std::vector<std::pair<std::string, std::string>> values;
-  if (has("pids")) values.emplace_back("pids.max", std::to_string(options_.processes_max));
-  if (has("memory")) values.emplace_back("memory.oom.group", "1");
-  for (const auto& [name, value] : values) {
-    const std::string at = file(group, name);
-    if (const int error = write_value(at, value); error != 0) return cannot_write(at, error);
-  }
+  if (!has("memory")) return {};
+  const std::string at = file(group, "memory.oom.group");
+  if (const int error = write_value(at, "1"); error != 0) return cannot_write(at, error);
   return {};
 }
 
@@ -135,7 +135,8 @@ Result<void> CgroupsV2::remove(const std::string& group) {
 Result<bool> CgroupsV2::set_limits(const std::string& group, const GroupLimits& limits) {
   const auto known = limits_.find(group);
   const bool is_first = known == limits_.end();
-  const GroupLimits before = is_first ? GroupLimits{.cpus_milli = -1} : known->second;
+  const GroupLimits before =
+      is_first ? GroupLimits{.cpus_milli = -1, .processes = -1} : known->second;
   std::vector<std::pair<std::string, std::string>> values;
   GroupLimits now = limits;
   if (has("cpu") && before.cpus_milli != limits.cpus_milli) {
@@ -145,6 +146,9 @@ Result<bool> CgroupsV2::set_limits(const std::string& group, const GroupLimits& 
     if (options_.is_cpu_capped) {
       values.emplace_back("cpu.max", text(cgroups::quota_of(limits.cpus_milli), " 100000"));
     }
+  }
+  if (has("pids") && before.processes != limits.processes) {
+    values.emplace_back("pids.max", std::to_string(limits.processes));
   }
   bool is_whole = true;
   if (has("memory") && before.memory_bytes != limits.memory_bytes) {
@@ -272,9 +276,16 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>&
       write_value(at, std::to_string(weight));
     }
   }
+  write_value(folder + "/pids.max", std::to_string(processes_of_all()));
   cgroups::remove_abandoned({parent}, options.agent);
-  return std::unique_ptr<Cgroups>(
-      std::make_unique<CgroupsV2>(folder, options, std::move(enforced), *std::move(lock)));
+  // A service manager keeps the group of its service, with the weight that its unit has.
+  cgroups::OwnGroup own_group;
+  if (own == "/" && !is_bare) {
+    own_group = cgroups::OwnGroup(cgroups::own_folder(folder), mount->path,
+                                  {"cpu.weight", cgroups::kWeightMax});
+  }
+  return std::unique_ptr<Cgroups>(std::make_unique<CgroupsV2>(
+      folder, options, std::move(enforced), *std::move(lock), std::move(own_group)));
 }
 
 }  // namespace proffer::agent

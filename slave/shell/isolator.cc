@@ -18,13 +18,15 @@ namespace {
 constexpr size_t kIdleGroupsMax = 64;
 constexpr int64_t kBytesPerMebi = int64_t{1} << 20;
 
-GroupLimits limits_of(const ResourceVector& resources) {
-  return {
-      .cpus_milli = resources[ResourceKind::kCpus],
-      .memory_bytes = resources[ResourceKind::kMem] * kBytesPerMebi / 1000 + kExecutorMemoryBytes};
-}
-
 }  // namespace
+
+GroupLimits Isolator::limits_of(const ResourceVector& resources) const {
+  const int64_t cpus = resources[ResourceKind::kCpus];
+  return {
+      .cpus_milli = cpus,
+      .memory_bytes = resources[ResourceKind::kMem] * kBytesPerMebi / 1000 + kExecutorMemoryBytes,
+      .processes = processes_max_ > 0 ? processes_max_ : processes_for(cpus)};
+}
 
 Result<LimitsWanted> parse_limits_wanted(std::string_view text_given) {
   if (text_given == "auto") return LimitsWanted::kWherePossible;
@@ -36,8 +38,10 @@ Result<LimitsWanted> parse_limits_wanted(std::string_view text_given) {
 Isolator::Isolator(std::string why_not)
     : words_(text("not enforced: cpu, memory, pids (", why_not, ")")) {}
 
-Isolator::Isolator(std::unique_ptr<Cgroups> cgroups)
-    : cgroups_(std::move(cgroups)), words_(to_text(cgroups_->enforced())) {
+Isolator::Isolator(std::unique_ptr<Cgroups> cgroups, int64_t processes_max)
+    : cgroups_(std::move(cgroups)),
+      words_(to_text(cgroups_->enforced())),
+      processes_max_(processes_max) {
   for (std::string& group : cgroups_->groups()) {
     const Result<int64_t> number = parse_whole("group", group, 1, INT64_MAX);
     if (number) last_ = std::max(last_, static_cast<uint64_t>(*number));
@@ -70,7 +74,7 @@ Result<std::unique_ptr<Isolator>> Isolator::choose(LimitsWanted wanted,
     }
   }
   if (!cgroups) return std::make_unique<Isolator>(cgroups.error().message());
-  return std::make_unique<Isolator>(*std::move(cgroups));
+  return std::make_unique<Isolator>(*std::move(cgroups), options.processes_max);
 }
 
 const std::string* Isolator::group_of(uint64_t run) const {

@@ -35,7 +35,8 @@ class Isolator {
  public:
   // Enforces no limits, for this reason.
   explicit Isolator(std::string why_not);
-  explicit Isolator(std::unique_ptr<Cgroups> cgroups);
+  // `processes_max`: of each run; 0: by its CPUs (processes_for).
+  explicit Isolator(std::unique_ptr<Cgroups> cgroups, int64_t processes_max = 0);
   // Groups of runs stay, for the agent's next life.
   ~Isolator();
   Isolator(const Isolator&) = delete;
@@ -90,9 +91,11 @@ class Isolator {
   };
   bool let_go(std::string group);
   const std::string* group_of(uint64_t run) const;
+  GroupLimits limits_of(const ResourceVector& resources) const;
 
   std::unique_ptr<Cgroups> cgroups_;
   std::string words_;
+  int64_t processes_max_ = 0;
   uint64_t last_ = 0;                     // number of the newest group
   std::map<uint64_t, std::string> runs_;  // their groups
   std::vector<std::string> idle_;         // reusable groups

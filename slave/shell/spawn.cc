@@ -70,6 +70,11 @@ Result<pid_t> spawn(SpawnOptions options) {
     limit.rlim_cur = std::min<rlim_t>(options.descriptors, limit.rlim_max);
     prlimit(pid, RLIMIT_NOFILE, &limit, nullptr);
   }
+  if (options.processes > 0 && getrlimit(RLIMIT_NPROC, &limit) == 0) {
+    const auto most = static_cast<rlim_t>(options.processes);
+    limit = {std::min(limit.rlim_cur, most), std::min(limit.rlim_max, most)};
+    prlimit(pid, RLIMIT_NPROC, &limit, nullptr);
+  }
   return pid;
 }
 

@@ -18,6 +18,7 @@ struct SpawnOptions {
   std::vector<std::string> environment = {};  // "NAME=value"
   int input = -1;                             // a descriptor, or -1: /dev/null
   size_t descriptors = 0;                     // soft limit of open ones; 0: as this process
+  int64_t processes = 0;                      // limit for its user, if lower; 0: as this process
 };
 
 // Errors: kInvalidArgument (a NUL in the environment), kResourceExhausted, kUnavailable.

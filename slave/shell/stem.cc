@@ -10,11 +10,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
 #include "net/passed_fds.h"
+#include "slave/shell/cgroups.h"
+#include "slave/shell/processes.h"
 #include "slave/shell/spawn.h"
 
 namespace proffer::agent {
@@ -22,8 +25,19 @@ namespace {
 
 // A machine that needs longer for a fork would not send heartbeats in time either.
 constexpr int kAnswerMillisMax = 5'000;
+constexpr int kEndMillisMax = 1'000;
 
 }  // namespace
+
+Stem::~Stem() {
+  if (pid_ == 0) return;
+  // Closes its socket, at which it ends.
+  socket_ = Fd();
+  const Fd process(watch_process(pid_));
+  pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
+  if (process.get() < 0 || poll(&ended, 1, kEndMillisMax) != 1) ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
 
 Result<pid_t> Stem::fork(const executor::LaunchRequest& launch, std::span<const int> passed) {
   CHECK(passed.size() == executor::passed_with(launch.streams)) << passed.size();
@@ -57,7 +71,9 @@ Result<void> Stem::start() {
       spawn({.arguments = {program_},
              .environment = {"PROFFER_ROOM=" + std::string(executor::kEnvironmentRoom, ' ')},
              .input = theirs.get(),
-             .descriptors = descriptors_});
+             .descriptors = descriptors_,
+             // Root is not subject to it; tasks of ordinary users are.
+             .processes = geteuid() == 0 ? processes_of_all() / 2 : 0});
   if (!pid) {
     socket_ = Fd();
     return std::move(pid).error();

@@ -20,8 +20,8 @@ class Stem {
   // `program` is proffer-executor's path. `descriptors`: see SpawnOptions; executors inherit it.
   explicit Stem(std::string program, size_t descriptors = 0)
       : program_(std::move(program)), descriptors_(descriptors) {}
-  // It ends by itself when its socket is closed.
-  ~Stem() = default;
+  // Waits for its process, which ends when its socket is closed, or is killed after 1 s.
+  ~Stem();
   Stem(const Stem&) = delete;
   Stem& operator=(const Stem&) = delete;
 

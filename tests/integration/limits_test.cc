@@ -1,12 +1,15 @@
 // Real tasks that use more than they asked for, or leave processes behind, beside a victim that
 // must not be affected. Needs root and cgroups v1.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -39,10 +42,10 @@ class Limits : public testing::Test {
     EXPECT_EQ(groups(), std::vector<std::string>()) << "the agent left groups";
   }
 
-  void start_agent() {
-    agent_ = cluster_->start_agent("limited", "cpus:4;mem:1024",
-                                   {"--limits=required", "--cgroup_parent=" + parent_,
-                                    "--task_processes_max=100", "--tasks_on_exit=kill"});
+  void start_agent(Words more = {"--task_processes_max=100"}) {
+    more.insert(more.end(),
+                {"--limits=required", "--cgroup_parent=" + parent_, "--tasks_on_exit=kill"});
+    agent_ = cluster_->start_agent("limited", "cpus:4;mem:1024", more);
     ASSERT_TRUE(eventually([&] {
       return cluster_->proffer({"agents"}).out.find("cpu, memory, pids (cgroups v1)") !=
              std::string::npos;
@@ -67,6 +70,14 @@ class Limits : public testing::Test {
       if (fs::exists(hierarchy.path() / parent_, ignored)) found.push_back(hierarchy.path());
     }
     return found;
+  }
+
+  // Its name among the groups of agents.
+  std::string group_of_agent() const {
+    for (const auto& entry : fs::directory_iterator("/sys/fs/cgroup/pids/" + parent_)) {
+      if (entry.is_directory()) return entry.path().filename();
+    }
+    return {};
   }
 
   std::string parent_ = text("proffer-test-", getpid());
@@ -168,6 +179,59 @@ TEST_F(Limits, AForkBombIsHeldAndEndsWithItsTask) {
   expect_it_runs(*victim);
   bomb.end();
   expect_it_runs(*victim);
+}
+
+// Each process leaves its session and ignores SIGTERM, and forks on. The limit of processes is by
+// the task's CPUs.
+TEST_F(Limits, ABombOfEscapersEndsWithItsTaskAndItsAgentAnswers) {
+  agent_->kill(SIGTERM);
+  agent_->wait();
+  start_agent({});
+  const auto victim = start_victim();
+  const auto bomb = cluster_->start(
+      {"run", "--name", "bomb", "--cpus", "0.1", "--mem", "256", "--grace", "0s", "--",
+       "exec perl -MPOSIX -e '$SIG{TERM} = q(IGNORE); fork or POSIX::setsid() while 1'"});
+  const auto processes = [&] {
+    size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator("/sys/fs/cgroup/pids/" + parent_)) {
+      if (entry.path().filename() != "cgroup.procs") continue;
+      const std::string pids = read_file(entry.path());
+      count += static_cast<size_t>(std::count(pids.begin(), pids.end(), '\n'));
+    }
+    return count;
+  };
+  ASSERT_TRUE(eventually([&] { return processes() > 500; })) << processes();
+  EXPECT_LE(processes(), 512u + 102 + 3);  // the victim has a shell, a `sleep` and its executor
+  expect_it_runs(*victim);
+  bomb->kill(SIGINT);
+  bomb->wait();
+  EXPECT_TRUE(eventually([&] { return processes() <= 3; })) << processes();
+  expect_it_runs(*victim);
+  EXPECT_EQ(cluster_->proffer({"agents"}).out.find("unreachable"), std::string::npos);
+}
+
+// The agent and its fork server have a group above all tasks, executors a priority within their
+// own, and commands neither. A user's processes are limited over all tasks.
+TEST_F(Limits, TheAgentIsAboveTasksAndCommandsAreNotAboveEachOther) {
+  const Exit task = cluster_->proffer(
+      {"run", "--cpus", "0.1", "--mem", "64", "--",
+       "nice; ulimit -p; cut -d' ' -f19 /proc/$PPID/stat; grep :cpu: /proc/self/cgroup"});
+  EXPECT_EQ(task.code, 0) << task.err;
+  std::istringstream lines(task.out);
+  std::string nice, users, executor, group;
+  std::getline(lines, nice);
+  std::getline(lines, users);
+  std::getline(lines, executor);
+  std::getline(lines, group);
+  EXPECT_EQ(nice, std::to_string(getpriority(PRIO_PROCESS, 0)));
+  EXPECT_LE(*parse_whole("processes", users, 1, INT32_MAX), 8'192);
+  EXPECT_EQ(executor, "-20");
+  EXPECT_THAT(group, HasSubstr("/" + parent_ + "/"));
+  EXPECT_EQ(group.find(".daemon"), std::string::npos) << group;
+  EXPECT_THAT(read_file(text("/proc/", agent_->pid(), "/cgroup")), HasSubstr(".daemon\n"));
+  EXPECT_THAT(
+      read_file("/sys/fs/cgroup/cpu/" + parent_ + "/" + group_of_agent() + ".daemon/cpu.shares"),
+      HasSubstr("262144"));
 }
 
 // The agent examines all processes of the machine when it starts, and again if an executor ended

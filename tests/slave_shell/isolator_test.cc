@@ -150,12 +150,12 @@ TEST_F(FakeTree, Version2WritesWeightMaximumAndKillsTheWholeGroup) {
     write(folder / "1" / name, "");
   }
   ASSERT_TRUE((*made)->make("1"));
-  EXPECT_EQ(read(folder / "1/pids.max"), "4096");
   EXPECT_EQ(read(folder / "1/memory.oom.group"), "1");
   const Result<bool> set =
-      (*made)->set_limits("1", {.cpus_milli = 1500, .memory_bytes = 64 * kMebi});
+      (*made)->set_limits("1", {.cpus_milli = 1500, .memory_bytes = 64 * kMebi, .processes = 99});
   ASSERT_TRUE(set) << set.error().message();
   EXPECT_TRUE(*set);
+  EXPECT_EQ(read(folder / "1/pids.max"), "99");
   EXPECT_EQ(read(folder / "1/cpu.weight"), "150");
   EXPECT_EQ(read(folder / "1/cpu.max"), "150000 100000");
   EXPECT_EQ(read(folder / "1/memory.max"), "67108864");
@@ -226,12 +226,11 @@ TEST(CgroupsV1, MemoryOverTheLimitEndsTheProcessAndIsCounted) {
 }
 
 TEST(CgroupsV1, AForkBombIsHeldAndKilledAsAWhole) {
-  GroupOptions options = options_of_this_test();
-  options.processes_max = 40;
-  const std::unique_ptr<Cgroups> real = real_cgroups(options);
+  const std::unique_ptr<Cgroups> real = real_cgroups();
   if (real == nullptr) GTEST_SKIP();
   ASSERT_TRUE(real->make("1"));
-  ASSERT_TRUE(real->set_limits("1", {.cpus_milli = 100, .memory_bytes = 64 * kMebi}));
+  ASSERT_TRUE(
+      real->set_limits("1", {.cpus_milli = 100, .memory_bytes = 64 * kMebi, .processes = 40}));
   const pid_t pid = start_in(real->entrances("1"), nullptr);
   EXPECT_TRUE(comes_true([&] { return real->members("1").size() > 30; }));
   EXPECT_LE(real->usage("1").processes, 40);
