@@ -118,11 +118,12 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
   const FrameworkExplanation& fair = all.fair;
   std::vector<std::string> lines;
   lines.push_back(line("answer", all.answer));
-  lines.push_back(line(
-      "framework", text(fair.framework.str(), ", role ", fair.role.str(), " of weight ",
-                        print_milli(fair.weight), ", ", fair.active ? "connected" : "not connected",
-                        ", takes ", fair.mode == OfferMode::kOpen ? "open offers" : "asks",
-                        fair.suppressed ? ", suppressed" : "")));
+  lines.push_back(
+      line("framework",
+           text(fair.framework.str(), ", role ", fair.role.str(), " of weight ",
+                print_milli(fair.weight), ", ", fair.active ? "connected" : "not connected",
+                ", gets ", fair.mode == OfferMode::kOpen ? "open offers" : "offers for asks",
+                fair.suppressed ? ", suppressed" : "")));
   lines.push_back(
       line("share", text(percent(fair.share_millionths), " of the cluster, by ",
                          to_text(fair.dominant_kind), ": ", amounts_or_nothing(fair.allocated),
@@ -136,7 +137,8 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
         line("place", text(waits ? wait_text(all.waits.front(), all.now) : "it wants nothing now",
                            "; ", fair.with_demand, others, waits ? " resources" : "")));
   } else {
-    std::string place = text(fair.place, " of ", fair.with_demand, " with demand");
+    std::string place =
+        text(fair.place, " of ", fair.with_demand, " by share, of those that want resources");
     for (size_t i = 0; i < fair.before.size(); ++i) {
       place += text(i == 0 ? "; lower shares: " : ", ", fair.before[i].framework.str(), " (",
                     percent(fair.before[i].share_millionths), ")");
@@ -260,9 +262,9 @@ std::vector<std::string> explain_lines(const proto::ExplainedRole& all) {
         line("place", text("it wants nothing now; ", fair.with_demand, " of its siblings ",
                            fair.with_demand == 1 ? "does" : "do")));
   } else {
-    lines.push_back(
-        line("place", text(fair.place, " of ", fair.with_demand, " siblings with demand, at ",
-                           percent(fair.place_share_millionths))));
+    lines.push_back(line(
+        "place", text(fair.place, " of ", fair.with_demand, " siblings that want resources, at ",
+                      percent(fair.place_share_millionths))));
     add_nodes("before it", fair.before, lines);
   }
   std::string head = "limits";
