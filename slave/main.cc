@@ -87,8 +87,9 @@ DEFINE_string(executor_reregister_timeout, "10s",
 DEFINE_string(
     tasks_on_exit, "keep",
     "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
-DEFINE_string(limits, "auto",
-              "cgroup limits: auto (if cgroups are permitted, else none), required (or end), none");
+DEFINE_string(
+    limits, "auto",
+    "cgroup limits, as root: auto (if cgroups are permitted), required (else it ends) or none");
 DEFINE_string(cgroup_parent, "proffer", "parent cgroup of the cgroups of tasks, in each hierarchy");
 DEFINE_bool(cpu_cap, false, "tasks never use more than their cpus, even if CPUs are idle");
 DEFINE_int32(task_processes_max, 4096,
@@ -102,7 +103,8 @@ DaemonHelp help() {
   return {
       .what =
           "Runs tasks of a cluster on this machine. For example: proffer agent "
-          "--work_dir=/var/lib/proffer/agent --attributes=rack:r1. Operators use proffer "
+          "--work_dir=/var/lib/proffer/agent --attributes=rack:r1. If the master is on "
+          "another machine, run proffer join first. Operators use proffer "
           "agent gone and proffer agent lift-brake, which have their own --help, for agents "
           "that do not come back.",
       .source = __FILE__,

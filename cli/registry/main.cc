@@ -21,6 +21,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr const char* kExitCodes =
+    "0 success, 1 failed or refused, 2 wrong usage, 3 a file cannot be opened, or ZooKeeper does "
+    "not answer";
+
 // The flags of all subcommands.
 struct Common {
   RegistryPlace place;
@@ -98,7 +102,7 @@ int inspect(const Words& words) {
       "show what a registry, or a dump of one, contains. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to read instead of the registry");
   arguments.flag("--rows", &lists_rows, "show each row with its size in bytes");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({"proffer registry inspect --rows"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
@@ -138,7 +142,8 @@ int check(const Words& words) {
       "check whether a registry, or a dump of one, is intact. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to check instead of the registry");
   arguments.exit_codes(
-      "0 intact, 2 wrong usage, 1 or 3 not intact or not readable, as the error says");
+      "0 intact, 1 not intact, 2 wrong usage, 3 a file cannot be opened, or ZooKeeper does not "
+      "answer");
   arguments.examples({"proffer registry check --dump backup.db"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
@@ -156,7 +161,7 @@ int dump_as(std::string_view command, const Words& words) {
                       "secrets of frameworks. A master may use the registry meanwhile. Restore it "
                       "with: proffer registry restore FILE");
   arguments.required("FILE", &file, "file to create");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({text("proffer ", command, " backup.db")});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = common.place.read();
@@ -181,7 +186,7 @@ int restore(const Words& words) {
   arguments.flag("--replace", &replaces,
                  "move an existing registry, damaged or not, to set-aside-N in the directory");
   arguments.required("FILE", &file, "the dump");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({"proffer registry restore backup.db --replace"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = RegistryFile::read_dump(file);
@@ -203,7 +208,7 @@ int set_epoch(const Words& words) {
       "--cluster", &cluster,
       "cluster id to write, from the agents' logs; tasks that the registry lacks will end");
   arguments.required("EPOCH", &typed, "the highest epoch that agents know");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({"proffer registry set-epoch 41"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);
