@@ -130,12 +130,10 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
                          " allocated, ", amounts_or_nothing(fair.offered), " offered")));
   if (fair.place == 0) {
     const bool waits = !all.waits.empty();
-    const std::string_view others = waits
-                                        ? (fair.with_demand == 1 ? " other wants" : " others want")
-                                        : (fair.with_demand == 1 ? " other does" : " others do");
+    const std::string_view others = fair.with_demand == 1 ? " other wants" : " others want";
     lines.push_back(
         line("place", text(waits ? wait_text(all.waits.front(), all.now) : "it wants nothing now",
-                           "; ", fair.with_demand, others, waits ? " resources" : "")));
+                           "; ", fair.with_demand, others, " resources")));
   } else {
     std::string place =
         text(fair.place, " of ", fair.with_demand, " by share, of those that want resources");
@@ -260,11 +258,11 @@ std::vector<std::string> explain_lines(const proto::ExplainedRole& all) {
   if (fair.place == 0) {
     lines.push_back(
         line("place", text("it wants nothing now; ", fair.with_demand, " of its siblings ",
-                           fair.with_demand == 1 ? "does" : "do")));
+                           fair.with_demand == 1 ? "wants resources" : "want resources")));
   } else {
-    lines.push_back(line(
-        "place", text(fair.place, " of ", fair.with_demand, " siblings that want resources, at ",
-                      percent(fair.place_share_millionths))));
+    lines.push_back(line("place", text(fair.place, " of ", fair.with_demand,
+                                       " siblings that want resources; weighted share ",
+                                       percent(fair.place_share_millionths))));
     add_nodes("before it", fair.before, lines);
   }
   std::string head = "limits";

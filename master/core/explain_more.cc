@@ -189,7 +189,7 @@ Result<proto::ExplainedTask> Master::State::explain_unknown(const Framework& fra
     std::vector<std::string> names;
     for (const proto::TaskRow& row : tasks_.rows(query)) names.push_back(row.task.str());
     return Error::not_found(text("the master knows no task ", quoted(id.str()), " of ",
-                                 framework.id().str(), ", which has no unmet asks either"))
+                                 framework.id().str(), ", and the framework has no unmet ask"))
         .with_hint(hint_of(id.str(), names, text("tasks of ", framework.id().str())));
   }
   proto::ExplainedTask all{.now = now_, .is_known = false};

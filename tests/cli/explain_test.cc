@@ -119,7 +119,7 @@ TEST(ExplainLines, OfAnOpenOfferFrameworkAreAboutAgents) {
 answer      it has suppressed offers
 framework   web-1-2, role service of weight 1, connected, gets open offers, suppressed
 share       12.5% of the cluster, by cpus: cpus:1;mem:512 allocated, nothing offered
-place       it wants nothing now; 1 other does
+place       it wants nothing now; 1 other wants resources
 offers      none outstanding
             1 of 3 agents: could be offered
             1 of 3 agents: not connected [a2]
@@ -201,7 +201,7 @@ role        eng, weight 2, guarantee cpus:4 (not reached), limit none
 share       25.0% of the cluster, by cpus: cpus:2 allocated, nothing offered
 entitled    to cpus:4; borrowed nothing
 lag         90s behind its entitlement; at most 3m until now
-place       1 of 2 siblings that want resources, at 12.5%
+place       1 of 2 siblings that want resources; weighted share 12.5%
 limits      eng: cpus:2 of cpus:6
 headroom    cpus:2 guaranteed and not used, lent to others for now
 held back   2 asks for 4 tasks: others have borrowed the entitlement of the role; it cannot )"
