@@ -131,7 +131,8 @@ DaemonHelp help() {
                          "record", "record_mib"}},
                        {"Logging", {"log_format"}}},
           .end =
-              "The HTTP port serves the API, the page and /metrics. SIGTERM and Ctrl-C end the "
+              "The HTTP port serves the API, the page and /metrics (Prometheus: with the token in "
+              "DATA_DIR/metrics_token, which stays over restarts). SIGTERM and Ctrl-C end the "
               "master; tasks keep running. Exit codes: 0 ended by a signal, 1 cannot start "
               "or go on, 2 wrong usage, 4 no longer the leader (started again, it is a standby)."};
 }

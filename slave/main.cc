@@ -41,8 +41,9 @@ DEFINE_string(https_host, "",
               "address or name of --https_port; default: this machine's address toward the master");
 DEFINE_string(operators_group, "",
               "group of the operators: its members may read the files of all tasks, as root may");
-DEFINE_string(sandbox_age, "168h",
-              "how long the sandbox of an ended executor is kept; shorter if the disk is short");
+DEFINE_string(
+    sandbox_age, "168h",
+    "how long sandboxes of ended executors are kept; less if released or the disk is short");
 DEFINE_int64(
     disk_reserve, 256,
     "free MiB below which old sandboxes are deleted and no tasks accepted (max 1/16 of disk)");

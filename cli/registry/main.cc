@@ -22,8 +22,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr const char* kExitCodes =
-    "0 success, 1 failed or refused, 2 wrong usage, 3 a file cannot be opened, or ZooKeeper does "
-    "not answer";
+    "0 success, 1 failed or refused, 2 wrong usage, 3 an I/O error, or ZooKeeper does not answer";
 
 // The flags of all subcommands.
 struct Common {
@@ -142,7 +141,7 @@ int check(const Words& words) {
       "check whether a registry, or a dump of one, is intact. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to check instead of the registry");
   arguments.exit_codes(
-      "0 intact, 1 not intact, 2 wrong usage, 3 a file cannot be opened, or ZooKeeper does not "
+      "0 intact, 1 damaged or missing, 2 wrong usage, 3 an I/O error, or ZooKeeper does not "
       "answer");
   arguments.examples({"proffer registry check --dump backup.db"});
   if (const auto status = common.parse(arguments, words)) return *status;
@@ -156,10 +155,12 @@ int check(const Words& words) {
 int dump_as(std::string_view command, const Words& words) {
   Common common;
   std::string file;
-  Arguments arguments(text("proffer ", command, " FILE"),
-                      "copy a registry, consistent at one moment, to a new file. The file contains "
-                      "secrets of frameworks. A master may use the registry meanwhile. Restore it "
-                      "with: proffer registry restore FILE");
+  Arguments arguments(
+      text("proffer ", command, " FILE"),
+      "copy a registry, consistent at one moment, to a new file. The file contains "
+      "secrets of frameworks. A master may use the registry meanwhile. Restore it "
+      "with: proffer registry restore FILE. The keys beside the registry, master.key "
+      "and secrets.key, are not in it: copy them, too.");
   arguments.required("FILE", &file, "file to create");
   arguments.exit_codes(kExitCodes);
   arguments.examples({text("proffer ", command, " backup.db")});

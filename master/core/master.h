@@ -251,7 +251,7 @@ struct Answer {
   uint64_t call = 0;
   Result<std::string> result = std::string();
 };
-// Ends all connections with this key, also those of calls. Earlier messages are still delivered.
+// Ends all connections with this key, also those of calls. All earlier messages are sent first.
 struct DropKey {
   PublicKey key = {};
 };
