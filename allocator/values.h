@@ -226,8 +226,8 @@ struct AgentUse {
 struct ReclaimOutlook {
   enum class Why : uint8_t {
     kNothingWanted,  // or its framework wants no offers now
-    // The victims have a notice; until: the last deadline. Without victims: tasks on the agents of
-    // the reclaim end by themselves; until: the latest time for that.
+    // The victims have a notice, and `until` is the last deadline. Without victims, tasks on the
+    // agents of the reclaim will end by themselves, and `until` is the latest time of that.
     kUnderWay,
     kOff,            // nothing is lent, so nothing is reclaimed
     kRefused,        // it did not use reclaimed resources; until it is declared anew

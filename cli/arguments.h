@@ -35,7 +35,8 @@ class Arguments {
   // Any number of words without an option.
   void words(const std::string& name, std::vector<std::string>* target, const std::string& help);
   void required(const std::string& name, std::string* target, const std::string& help);
-  // A positional argument after those; the target is unchanged if it is not given.
+  // An optional positional argument; it follows the required ones. If it is not given, the target
+  // stays unchanged.
   void optional(const std::string& name, std::string* target, const std::string& help);
   // All words from the first that is not an option, or after "--".
   void command_line(std::vector<std::string>* target, const std::string& help);

@@ -563,11 +563,13 @@ Result<void> check(const DevOptions& options) {
 
 int run_dev(const Words& words) {
   DevOptions options;
-  Arguments arguments("proffer dev [--agents N] [options]",
-                      "start a local cluster: a master and agents as processes on this machine. "
-                      "It prints the master's address; other commands of the same user find it. "
-                      "The agents divide the ports in --resources among them. Ctrl-C ends the "
-                      "cluster and its tasks, and removes its files unless --keep is given.");
+  Arguments arguments(
+      "proffer dev [--agents N] [options]",
+      "start a local cluster: a master and agents as processes on this machine. "
+      "Other commands of the same user find it, unless --dir is given. Your own "
+      "schedulers and agents need the line `export PROFFER_MASTER=…` that it prints. "
+      "The agents divide the ports in --resources among them. Ctrl-C ends the "
+      "cluster and its tasks, and removes its files unless --keep is given.");
   arguments.option("--agents", &options.agents, "number of agents (default 1)");
   arguments.option(
       "--resources", &options.resources,

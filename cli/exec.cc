@@ -135,7 +135,7 @@ Result<void> Exec::begin(const proto::TaskRow& task, const std::string& agent_so
   if (path.empty()) {
     return Error::failed_precondition(text("task ", quoted(task.task.str()), " is on agent ",
                                            quoted(task.agent.str()),
-                                           ", which runs no commands for this machine"))
+                                           ", whose socket is not on this machine"))
         .with_hint(
             "run proffer exec on the agent's machine; if the agent's --work_dir is not the "
             "default, add --agent-dir");

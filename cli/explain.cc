@@ -118,25 +118,25 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
   const FrameworkExplanation& fair = all.fair;
   std::vector<std::string> lines;
   lines.push_back(line("answer", all.answer));
-  lines.push_back(line(
-      "framework", text(fair.framework.str(), ", role ", fair.role.str(), " of weight ",
-                        print_milli(fair.weight), ", ", fair.active ? "connected" : "not connected",
-                        ", takes ", fair.mode == OfferMode::kOpen ? "open offers" : "asks",
-                        fair.suppressed ? ", suppressed" : "")));
+  lines.push_back(
+      line("framework",
+           text(fair.framework.str(), ", role ", fair.role.str(), " of weight ",
+                print_milli(fair.weight), ", ", fair.active ? "connected" : "not connected",
+                ", gets ", fair.mode == OfferMode::kOpen ? "open offers" : "offers for asks",
+                fair.suppressed ? ", suppressed" : "")));
   lines.push_back(
       line("share", text(percent(fair.share_millionths), " of the cluster, by ",
                          to_text(fair.dominant_kind), ": ", amounts_or_nothing(fair.allocated),
                          " allocated, ", amounts_or_nothing(fair.offered), " offered")));
   if (fair.place == 0) {
     const bool waits = !all.waits.empty();
-    const std::string_view others = waits
-                                        ? (fair.with_demand == 1 ? " other wants" : " others want")
-                                        : (fair.with_demand == 1 ? " other does" : " others do");
+    const std::string_view others = fair.with_demand == 1 ? " other wants" : " others want";
     lines.push_back(
         line("place", text(waits ? wait_text(all.waits.front(), all.now) : "it wants nothing now",
-                           "; ", fair.with_demand, others, waits ? " resources" : "")));
+                           "; ", fair.with_demand, others, " resources")));
   } else {
-    std::string place = text(fair.place, " of ", fair.with_demand, " with demand");
+    std::string place =
+        text(fair.place, " of ", fair.with_demand, " by share, of those that want resources");
     for (size_t i = 0; i < fair.before.size(); ++i) {
       place += text(i == 0 ? "; lower shares: " : ", ", fair.before[i].framework.str(), " (",
                     percent(fair.before[i].share_millionths), ")");
@@ -258,11 +258,11 @@ std::vector<std::string> explain_lines(const proto::ExplainedRole& all) {
   if (fair.place == 0) {
     lines.push_back(
         line("place", text("it wants nothing now; ", fair.with_demand, " of its siblings ",
-                           fair.with_demand == 1 ? "does" : "do")));
+                           fair.with_demand == 1 ? "wants resources" : "want resources")));
   } else {
-    lines.push_back(
-        line("place", text(fair.place, " of ", fair.with_demand, " siblings with demand, at ",
-                           percent(fair.place_share_millionths))));
+    lines.push_back(line("place", text(fair.place, " of ", fair.with_demand,
+                                       " siblings that want resources; weighted share ",
+                                       percent(fair.place_share_millionths))));
     add_nodes("before it", fair.before, lines);
   }
   std::string head = "limits";

@@ -20,7 +20,8 @@ int run_logs(const Words& words) {
   Arguments arguments(
       "proffer logs TASK [-f] [--stderr]",
       "print the output of a task, also of an ended one while its agent keeps the sandbox: 7 days "
-      "unless --sandbox_age of the agent is set, less if its disk is short");
+      "unless --sandbox_age of the agent is set, less if its disk is short or the framework "
+      "releases it, as batch does at the end of a job");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.flag("-f,--follow", &follow, "follow the output until the task ends");

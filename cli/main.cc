@@ -65,7 +65,7 @@ constexpr Command kCommands[] = {
     {"debug", run_debug, "collect the state of the cluster in one archive: proffer debug bundle",
      true},
     {"doctor", nullptr, "check whether an agent would work on this machine"},
-    {"registry", nullptr, "check, copy and restore a master's registry", true},
+    {"registry", nullptr, "check, dump and restore a master's registry", true},
     {"zookeeper", nullptr, "set up masters that share a ZooKeeper: proffer zookeeper init", true},
     {"backup", run_backup, "copy the registry of a running master to a file"},
     {"master", nullptr, "run a master"},
@@ -86,14 +86,14 @@ void print_usage(std::FILE* where) {
       "command\ntoo, as in proffer --json tasks. There, write an option with a value as "
       "--OPTION=VALUE, except\nfor --master. The master's address is the first of these: "
       "--master=SOCKET or\n--master=HOST:PORT; $PROFFER_MASTER; the cluster that you joined; your "
-      "own `proffer dev`;\n/run/proffer/master.sock.\n\n"
+      "own `proffer dev`;\n/run/proffer/master.sock. Schedulers and agents do not look for a "
+      "`proffer dev`.\n\n"
       "Exit codes: 0 success, 1 failed or refused, 2 wrong usage, 3 the master cannot be reached; "
       "run\nand exec return the exit code of their command.\n\n"
-      "A duration has one number and one unit (ms, s, m for minutes, h, d or w), as in 90s or "
-      "1.5h. "
-      "Quote\nresources for the shell: 'cpus:2;mem:4GiB'. The kinds are cpus, mem, disk, gpus and "
-      "ports; mem and disk\nare in MiB, or have a unit: KiB, MiB, GiB or TiB. In usage lines, "
-      "[OPTION] may be omitted, A|B is a\nchoice, and … is the command's own words.\n",
+      "A duration has units (ms, s, m for minutes, h, d or w), as in 90s, 1.5h or 1h30m. Quote "
+      "resources for\nthe shell: 'cpus:2;mem:4GiB'. The kinds are cpus, mem, disk, gpus and ports; "
+      "mem and disk are in MiB,\nor have a unit: KiB, MiB, GiB or TiB (powers of 1024). In usage "
+      "lines, [OPTION] may be omitted, A|B is\na choice, and … is the command's own words.\n",
       where);
 }
 

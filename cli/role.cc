@@ -65,6 +65,16 @@ int show(const Words& words, bool as_tree) {
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("ROLE", &within, "only this role and the roles below it");
+  arguments.note(
+      as_tree
+          ? "ENTITLED: the resources to which the role has a right now, by its guarantee and its "
+            "share of the rest. BORROWED: use above that, which the master may preempt. SHARE: "
+            "the largest of the fractions of the cluster's CPUs, memory and so on that it uses. "
+            "LAG: how far it is "
+            "behind its entitlement, in seconds of that entitlement; below two minutes is normal."
+          : "USE: resources of the role's tasks. SHARE: the largest of the fractions of the "
+            "cluster's CPUs, memory and so on that it uses. USERS: the users that may use the "
+            "role.");
   arguments.examples({as_tree ? "proffer role tree eng" : "proffer role list"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
@@ -138,9 +148,8 @@ int set(const Words& words) {
   arguments.option("--weight", &weight, "weight among its siblings, 0.001 to 1000 (default 1)");
   arguments.option("--guarantee", &guarantee,
                    "guaranteed resources, as in 'cpus:100;mem:400GiB'; none removes the guarantee");
-  arguments.option(
-      "--limit", &limit,
-      "most resources of the role and the roles below it together; none removes the limit");
+  arguments.option("--limit", &limit,
+                   "maximum resources of the role with the roles below it; none removes the limit");
   arguments.option(
       "--users", &users,
       "users allowed in the role and below, as in ada,bob (default all); operators always");

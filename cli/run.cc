@@ -539,7 +539,7 @@ int run_run(const Words& words) {
   arguments.flag("--login", &is_login, "run the command in a login shell (profile files, modules)");
   arguments.option(
       "--fetch", &files,
-      "agent's file:// or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; repeatable");
+      "file for the sandbox: an http(s) URI, or file:// of the agent; can be repeated");
   arguments.group("Placement");
   arguments.option("--constraint", &constraints,
                    "condition on agents, as in 'rack == r1'; can be repeated: all must hold");
@@ -564,7 +564,7 @@ int run_run(const Words& words) {
                  "never exceed the role's entitlement (default: borrow what others leave unused)");
   arguments.flag(
       "--revocable", &options.ask.revocable_ok,
-      "also use resources kept for claims of others; preempted first when these need them");
+      "also use resources kept for claims of others; preempted first if a claim needs them");
   arguments.group("Framework");
   arguments.option("--name", &name, "framework name (default run); names may repeat, ids do not");
   arguments.option("--role", &role, "role of the framework (default: the role 'default')");
@@ -591,6 +591,9 @@ int run_run(const Words& words) {
       "$PROFFER_… and --env, unless --export says otherwise. A single task reads the standard "
       "input of run, as with ssh; with --count it is empty. Any role and band may be named, "
       "without a setting before; operators may restrict the users of a role.");
+  arguments.note(
+      "--fetch URI[,sha256=SUM][,name=NAME][,executable][,extract]: the agent fetches the file; "
+      "the options check its SHA-256 sum, rename it, make it executable or unpack it.");
   arguments.note(
       "If no agent has room for a task, it waits; proffer explain framework NAME says why. A task "
       "that exceeds its memory or disk fails if its agent enforces limits (proffer agents).");

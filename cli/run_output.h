@@ -34,7 +34,8 @@ class RunOutput {
   void subscribed(const FrameworkId& framework) { framework_ = framework; }
   // The output of this task is followed from now on.
   void running(const proto::TaskStatus& status);
-  // The event of a task's end is its last one, so it waits for its output.
+  // Reports the end of a task. It is the task's last event in --json, so it comes after all output
+  // of the task.
   void ended(const proto::TaskStatus& status);
   // All output was written: prints last lines that have no newline.
   void finish();

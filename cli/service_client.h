@@ -64,8 +64,8 @@ class ServiceClient {
   // such framework, or no task of the app runs), or those of the master.
   Result<std::vector<proto::ServiceAppRow>> unattended_apps() const;
   Result<proto::ServiceStatusPage> unattended_status(const std::string& app) const;
-  // The servers of these apps, or of all. Answered when the version is not `seen`, at the latest
-  // after `wait`.
+  // The servers of these apps; of all apps if `apps` is empty. The answer comes as soon as the
+  // version of the list differs from `seen`, or after `wait`.
   Result<proto::ServersPage> servers(const std::vector<std::string>& apps, const std::string& seen,
                                      Duration wait) const;
 

@@ -145,8 +145,9 @@ int run_agents(const Words& words) {
   add_common(arguments, &common);
   arguments.note(
       "States: connected; disconnected (no connection); unreachable (silent for the master's "
-      "--agent_timeout, schedulers may replace its tasks); gone (an operator declared that it "
-      "never comes back). An agent that the master has removed is not listed.");
+      "--agent_timeout: its tasks may still run, and schedulers may replace them); gone (an "
+      "operator declared that it never comes back). An agent that is unreachable for the master's "
+      "--reregistration_timeout is removed and no longer listed; its tasks end as gone.");
   arguments.examples({"proffer agents"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
@@ -175,7 +176,8 @@ int run_frameworks(const Words& words) {
   add_common(arguments, &common);
   arguments.note(
       "While a scheduler is disconnected, its tasks keep running for the framework's failover "
-      "timeout (7 days unless it sets another; 10s for proffer run), then they are killed.");
+      "timeout; then they are killed. Unless the scheduler sets it, it is 7 days with a session "
+      "file or standbys, else 10s (as for proffer run): a new process is then a new framework.");
   arguments.examples({"proffer frameworks"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);

@@ -146,11 +146,11 @@ Result<void> check_below_limits(const RoleTable& table, const RoleName& role,
       const std::optional<int64_t> wanted = guarantee[kind];
       const std::optional<int64_t> limit = found->second.limit[kind];
       if (!wanted || !limit || *wanted <= *limit) continue;
-      return Error::invalid_argument(
-                 text("the guarantee of role ", quoted(role.str()), ", ", to_text(kind), ":",
-                      print_milli(*wanted), ", is above the limit of ",
-                      at == role ? std::string("its own") : text("role ", quoted(at.str())), ", ",
-                      to_text(kind), ":", print_milli(*limit)))
+      return Error::invalid_argument(text("the guarantee of role ", quoted(role.str()), ", ",
+                                          to_text(kind), ":", print_milli(*wanted), ", is above ",
+                                          at == role ? std::string("its own limit")
+                                                     : text("the limit of role ", quoted(at.str())),
+                                          ", ", to_text(kind), ":", print_milli(*limit)))
           .with_hint("lower the guarantee or raise the limit");
     }
   }

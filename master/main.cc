@@ -29,7 +29,7 @@ DEFINE_string(
     "bind address for other machines; default: all addresses, 127.0.0.1 with --insecure_tcp");
 DEFINE_int32(
     port, 5050,
-    "port for joined agents and users; closed unless --port, --bind or --advertise is given");
+    "TCP port for joined agents and users; opened only with --port, --bind or --advertise");
 DEFINE_string(
     advertise, "",
     "HOST[:PORT],... for join tokens; default: own addresses; with --zk: all masters, own first");
@@ -91,7 +91,7 @@ DEFINE_string(
     "period of --agent_loss_percent; further silent agents stay disconnected (held back)");
 DEFINE_string(
     reclaim, "guarantee",
-    "guarantee: roles below theirs reclaim; fair_share: all below entitlement; off: no lending");
+    "guarantee: roles below it preempt; fair_share: below their entitlement; off: no lending");
 DEFINE_string(placement, "balanced",
               "how an agent is chosen: balanced, best_fit, spread, worst_fit, dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",
@@ -131,7 +131,8 @@ DaemonHelp help() {
                          "record", "record_mib"}},
                        {"Logging", {"log_format"}}},
           .end =
-              "The HTTP port serves the API, the page and /metrics. SIGTERM and Ctrl-C end the "
+              "The HTTP port serves the API, the page and /metrics (Prometheus: with the token in "
+              "DATA_DIR/metrics_token, which stays over restarts). SIGTERM and Ctrl-C end the "
               "master; tasks keep running. Exit codes: 0 ended by a signal, 1 cannot start "
               "or go on, 2 wrong usage, 4 no longer the leader (started again, it is a standby)."};
 }

@@ -57,9 +57,11 @@ void print_help(std::string_view name, const DaemonHelp& help) {
   }
   CHECK(help.sections.empty() || flags.empty()) << "in no section: " << flags.front().name;
   for (const gflags::CommandLineFlagInfo& flag : flags) all += row(flag);
-  all +=
-      text("  --flagfile=…\n", wrapped("file with flags, one per line", kHelpColumns, kHelpIndent),
-           "\n\n--helpfull also shows the flags of the libraries, such as those of the log.\n");
+  all += text("  --flagfile=…\n",
+              wrapped("file with flags, one per line (of the packages: /etc/proffer/*.flags)",
+                      kHelpColumns, kHelpIndent),
+              "\n\n--helpfull also shows the flags of the libraries, such as --v=1 for a\nmore "
+              "detailed log.\n");
   if (!help.end.empty()) all += text("\n", wrapped(help.end, kHelpColumns), "\n");
   print_lines(all);
 }

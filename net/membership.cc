@@ -169,7 +169,7 @@ Result<JoinToken> parse_join_token(std::string_view given) {
   if (line.find('\n') != std::string_view::npos) return wrong("it has more than one line");
   const std::vector<std::string_view> words = split(line, ' ');
   if (words.size() != 6 || words[0] != kTokenHeader) {
-    return wrong(text("it has ", words.size(), " words, not the 6 of ", kTokenHeader));
+    return wrong(text("it must be six words that begin with ", kTokenHeader));
   }
   JoinToken token;
   const std::optional<KeyKind> kind = parse_key_kind(words[1]);

@@ -131,7 +131,7 @@ Result<void> check_labels(const Labels& labels) {
 Result<void> check_readiness(const Readiness& readiness,
                              const std::vector<std::string>& port_names) {
   if (readiness.after < Duration() || readiness.after > kDurationMax) {
-    return Error::invalid_argument("readiness: the time until it must be from 0 to ten years");
+    return Error::invalid_argument("readiness: `after` must be from 0 to ten years");
   }
   std::set<std::string_view> seen;
   for (const std::string& port : readiness.ports) {
@@ -161,7 +161,7 @@ Result<void> check_static_ports(const std::map<std::string, uint16_t>& static_po
     const auto [at, is_new] = seen.emplace(port, name);
     if (!is_new) {
       return Error::invalid_argument(text("ports ", quoted(at->second), " and ", quoted(name),
-                                          " must have different numbers, not ", port, " both"));
+                                          " must have different numbers, not both ", port));
     }
   }
   return {};

@@ -85,7 +85,7 @@ struct TerminalView {
 
 // The value of kStdinVariable that asks for a terminal of this size: "terminal:24x80".
 std::string terminal_request(TerminalSize size);
-// None: the value does not ask for a terminal. Errors: kInvalidArgument for a size that is none.
+// None: the value does not ask for a terminal. Errors: kInvalidArgument for a malformed size.
 Result<std::optional<TerminalSize>> terminal_asked(std::string_view value);
 
 std::string encode(const StdinPart& part);

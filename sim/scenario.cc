@@ -311,7 +311,7 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
             text("give the framework a role above both, or leave out the role of the tasks"));
   }
   if (tasks.count % ask.gang != 0) {
-    return wrong(text("its count, ", tasks.count, ", must be a multiple of gang, ", ask.gang));
+    return wrong(text("count ", tasks.count, " must be a multiple of gang ", ask.gang));
   }
   Ask whole = tasks.declared();
   whole.count = tasks.count;

@@ -41,8 +41,9 @@ DEFINE_string(https_host, "",
               "address or name of --https_port; default: this machine's address toward the master");
 DEFINE_string(operators_group, "",
               "group of the operators: its members may read the files of all tasks, as root may");
-DEFINE_string(sandbox_age, "168h",
-              "how long the sandbox of an ended executor is kept; shorter if the disk is short");
+DEFINE_string(
+    sandbox_age, "168h",
+    "how long sandboxes of ended executors are kept; less if released or the disk is short");
 DEFINE_int64(
     disk_reserve, 256,
     "free MiB below which old sandboxes are deleted and no tasks accepted (max 1/16 of disk)");
@@ -87,8 +88,9 @@ DEFINE_string(executor_reregister_timeout, "10s",
 DEFINE_string(
     tasks_on_exit, "keep",
     "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
-DEFINE_string(limits, "auto",
-              "cgroup limits: auto (if cgroups are permitted, else none), required (or end), none");
+DEFINE_string(
+    limits, "auto",
+    "cgroup limits, as root: auto (if cgroups are permitted), required (else it ends) or none");
 DEFINE_string(cgroup_parent, "proffer", "parent cgroup of the cgroups of tasks, in each hierarchy");
 DEFINE_bool(cpu_cap, false, "tasks never use more than their cpus, even if CPUs are idle");
 DEFINE_int32(task_processes_max, 0,
@@ -102,7 +104,8 @@ DaemonHelp help() {
   return {
       .what =
           "Runs tasks of a cluster on this machine. For example: proffer agent "
-          "--work_dir=/var/lib/proffer/agent --attributes=rack:r1. Operators use proffer "
+          "--work_dir=/var/lib/proffer/agent --attributes=rack:r1. If the master is on "
+          "another machine, run proffer join first. Operators use proffer "
           "agent gone and proffer agent lift-brake, which have their own --help, for agents "
           "that do not come back.",
       .source = __FILE__,

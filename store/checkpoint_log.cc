@@ -312,7 +312,8 @@ Result<std::vector<std::string>> CheckpointLog::salvage(const std::string& path)
 
 Result<CheckpointLog::Readable> CheckpointLog::read(const std::string& path, uint64_t bytes_max) {
   File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file.get() < 0 && errno == ENOENT) return Error::not_found(text("no log ", quoted(path)));
+  if (file.get() < 0 && errno == ENOENT)
+    return Error::not_found(text("there is no log file ", quoted(path)));
   if (file.get() < 0) return failure("open", path, errno);
   Result<std::string> bytes = read_all(file.get(), path);
   if (!bytes) return std::move(bytes).error();

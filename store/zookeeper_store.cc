@@ -319,8 +319,8 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
         return wrong_zookeeper_secret(root);
       case Status::kNoNode:
       case Status::kNodeExists:
-        return Error::corruption(text("ZooKeeper lacks nodes below ", quoted(root),
-                                      ", or has some, that this master did not erase or create"))
+        return Error::corruption(text("another program has created or erased nodes below ",
+                                      quoted(root), " in ZooKeeper, which only masters may change"))
             .with_hint(kZooKeeperDamagedHint);
       default:
         return Error::internal(text("ZooKeeper refused a write: ", written.error));

@@ -182,7 +182,7 @@ class Cluster {
   void wake_denied();                          // leaves whose denial may have ended look again
   void wake_denied_by(Role& role);             // leaves that the role's limit stopped look again
   void wake_held_back();
-  // Stops the leaf, which takes open offers: limits leave it nothing of these kinds
+  // Stops a leaf that takes open offers, because limits leave it nothing of these kinds
   // (kinds_lacking()).
   void stop(Leaf& leaf, size_t kinds);
   // Wakes the stopped leaves that may now get an offer. Returns whether there are any.

@@ -15,8 +15,8 @@ namespace proffer::fair {
 
 // The first kind in which `shape` exceeds `there`; empty if there is none.
 std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources& there);
-// The maximum of the kind that one task may use, if it wants `wanted`: for GPUs, a part of one
-// device, or whole devices.
+// The largest amount of the kind that one task can get there. For GPUs it depends on the amount
+// `wanted`: a part comes from one device, and whole devices are added up.
 int64_t most_for(ResourceKind kind, int64_t wanted, const Resources& there);
 // Inserts the value in order; keeps one value more than explanations show.
 void add_value(std::vector<std::string>& values, const std::string& value);

@@ -33,9 +33,9 @@ std::optional<Time> may_end_at(const Task& task, Time now);
 // When the task ends if it runs for as long as its ask declares, or its framework's longest task
 // ran, or its time limit allows if that is less. Nothing: this is not known, or it has run longer.
 std::optional<Time> usually_ends_at(const Task& task, Time now);
-// How long a task of the ask, or this task, is expected to run: as declared, or as long as the
-// longest task of its framework, at most its time limit. kDurationMax: for ever, or this is not
-// known. A task that has run longer than its framework's longest is expected to run for ever.
+// The expected run time of a task of the ask, or of this task: the declared time, else that of the
+// framework's longest task; at most the time limit. kDurationMax: unlimited or unknown. A task that
+// has run longer than its framework's longest task is expected to run without limit.
 Duration expected_run(const AskEntry& ask);
 Duration expected_run(const Task& task, Time now);
 // The time at which `tasks` tasks of the ask will fit there, if each running task ends at

@@ -21,6 +21,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr const char* kExitCodes =
+    "0 success, 1 failed or refused, 2 wrong usage, 3 an I/O error, or ZooKeeper does not answer";
+
 // The flags of all subcommands.
 struct Common {
   RegistryPlace place;
@@ -98,7 +101,7 @@ int inspect(const Words& words) {
       "show what a registry, or a dump of one, contains. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to read instead of the registry");
   arguments.flag("--rows", &lists_rows, "show each row with its size in bytes");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({"proffer registry inspect --rows"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
@@ -138,7 +141,8 @@ int check(const Words& words) {
       "check whether a registry, or a dump of one, is intact. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to check instead of the registry");
   arguments.exit_codes(
-      "0 intact, 2 wrong usage, 1 or 3 not intact or not readable, as the error says");
+      "0 intact, 1 damaged or missing, 2 wrong usage, 3 an I/O error, or ZooKeeper does not "
+      "answer");
   arguments.examples({"proffer registry check --dump backup.db"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
@@ -151,12 +155,14 @@ int check(const Words& words) {
 int dump_as(std::string_view command, const Words& words) {
   Common common;
   std::string file;
-  Arguments arguments(text("proffer ", command, " FILE"),
-                      "copy a registry, consistent at one moment, to a new file. The file contains "
-                      "secrets of frameworks. A master may use the registry meanwhile. Restore it "
-                      "with: proffer registry restore FILE");
+  Arguments arguments(
+      text("proffer ", command, " FILE"),
+      "copy a registry, consistent at one moment, to a new file. The file contains "
+      "secrets of frameworks. A master may use the registry meanwhile. Restore it "
+      "with: proffer registry restore FILE. The keys beside the registry, master.key "
+      "and secrets.key, are not in it: copy them, too.");
   arguments.required("FILE", &file, "file to create");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({text("proffer ", command, " backup.db")});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = common.place.read();
@@ -181,7 +187,7 @@ int restore(const Words& words) {
   arguments.flag("--replace", &replaces,
                  "move an existing registry, damaged or not, to set-aside-N in the directory");
   arguments.required("FILE", &file, "the dump");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({"proffer registry restore backup.db --replace"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = RegistryFile::read_dump(file);
@@ -203,7 +209,7 @@ int set_epoch(const Words& words) {
       "--cluster", &cluster,
       "cluster id to write, from the agents' logs; tasks that the registry lacks will end");
   arguments.required("EPOCH", &typed, "the highest epoch that agents know");
-  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.exit_codes(kExitCodes);
   arguments.examples({"proffer registry set-epoch 41"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);

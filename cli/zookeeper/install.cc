@@ -26,8 +26,8 @@ std::vector<std::string> lines_of(std::string_view all) {
 }
 
 Error other_key(const SetupFile& file) {
-  return Error::already_exists(text(quoted(file.place), " has another content than ",
-                                    quoted(file.name), ", and a key is never replaced"))
+  return Error::already_exists(text(quoted(file.place), " differs from ", quoted(file.name),
+                                    ", and an existing key is never replaced"))
       .with_hint(file.name == kSetupMasterKey.name
                      ? text("if machines have joined with this key, make the files again, with ",
                             "proffer zookeeper init --master-key FILE; else remove ", file.place)

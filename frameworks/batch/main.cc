@@ -45,6 +45,12 @@ constexpr std::string_view kSchedules =
     "To create a schedule, submit a job or pipeline whose file has a `schedule`. Its times are in "
     "UTC unless the schedule has a `zone`. Submitting it again replaces the schedule of the same "
     "name.";
+constexpr std::string_view kFetch =
+    "--fetch URI[,sha256=SUM][,name=NAME][,executable][,extract]: the agent fetches the file; "
+    "the options check its SHA-256 sum, rename it, make it executable or unpack it.";
+constexpr std::string_view kAttemptsOfTasks =
+    "A map or reduce task has at most four attempts, on other agents if possible; then the job "
+    "fails. An attempt that is lost with its agent, or preempted, is not counted.";
 constexpr std::string_view kElements =
     "If the job fails or is cancelled, proffer batch retry runs the missing elements, for 24 "
     "hours. The output directory, on the file system of this machine and of all agents, is "
@@ -126,11 +132,11 @@ class Verbs {
     CLI::App* run_command =
         verb("run", "submit a MapReduce job or a job file, and show its progress until it ends",
              [this] { return run(job_, options_); });
-    add_job(run_command, {kCtrlC, kJobExitCodes});
+    add_job(run_command, {kAttemptsOfTasks, kFetch, kCtrlC, kJobExitCodes});
     CLI::App* submit_command =
         verb("submit", "submit a MapReduce job or a job file, print its id, and return",
              [this] { return submit(job_, options_); });
-    add_job(submit_command, {kExitCodes});
+    add_job(submit_command, {kAttemptsOfTasks, kFetch, kExitCodes});
     add_array("map", "run a command for each of many arguments");
     add_array("array", "run a command for each of many indices");
     add_results();
@@ -165,7 +171,7 @@ class Verbs {
     list_command->add_option("PIPELINE", id_, "show only the stages of this pipeline, as in etl-7");
     list_command->add_flag("--all", with_ended_, "also show ended jobs");
     list_command->footer(footer_of({kExitCodes}, "Example:\n  proffer batch list --all"));
-    of_job("status", "show the state of a job", &show_status, kExitCodes);
+    of_job("status", "show the state of a job, and why its tasks wait", &show_status, kExitCodes);
     of_job("watch", "show the progress of a job until it ends; Ctrl-C leaves it running", &watch,
            kJobExitCodes);
     of_job("wait", "wait until a job ends; Ctrl-C leaves it running", &wait, kJobExitCodes);
@@ -303,7 +309,19 @@ class Verbs {
         "arguments, each_line, each_file, at_once, retries, retry_on, ok, max_failed, "
         "timeout,\nsignal, "
         "directory; or run. The file of a pipeline has stages, each with these keys except name,\n"
-        "role, parameters and schedule. Options override the file.\n\nExamples:\n"
+        "role, parameters and schedule. Options override the file.\n\n"
+        "Example of a pipeline file:\n"
+        "  name: etl\n"
+        "  stages:\n"
+        "    words:\n"
+        "      map: tr -s ' ' '\\n'\n"
+        "      reduce: uniq -c\n"
+        "      input: /etc/hosts\n"
+        "      output: /tmp/words\n"
+        "    most:\n"
+        "      after: words\n"
+        "      run: sort -rn ~{words.output}/part-* | head -n 3\n"
+        "      output: /tmp/most\n\nExamples:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
         "/tmp/words\n"
         "  proffer batch submit job.yaml --parameter day=2026-11-27"));
@@ -404,9 +422,9 @@ class Verbs {
                      "file to copy to the sandbox of each task, executable; can be repeated")
         ->allow_extra_args(false);
     command
-        ->add_option("--fetch", flags.fetch,
-                     "agent's file:// or http(s) "
-                     "URI[,sha256=SUM][,name=NAME][,executable][,extract]; repeatable")
+        ->add_option(
+            "--fetch", flags.fetch,
+            "file for the sandbox: an http(s) URI, or file:// of the agent; can be repeated")
         ->allow_extra_args(false);
     command->add_option("--env", env_, "environment variable, NAME=VALUE; can be repeated")
         ->allow_extra_args(false);
@@ -450,7 +468,7 @@ class Verbs {
     JobText& flags = job_.flags;
     if (name == "map") {
       command->footer(footer_of(
-          {kElements, kCtrlC, kJobExitCodes},
+          {kElements, kFetch, kCtrlC, kJobExitCodes},
           "The command follows --, and its arguments follow :::. Without ::: the arguments are "
           "read from standard\ninput, one per line. In the command, {} is the argument, {.} the "
           "argument without its extension, {/}\nwithout its directory, {//} its directory, {/.} "
@@ -463,7 +481,7 @@ class Verbs {
                         "arguments on standard input end with NUL bytes instead of newlines");
     } else {
       command->footer(footer_of(
-          {kElements, kCtrlC, kJobExitCodes},
+          {kElements, kFetch, kCtrlC, kJobExitCodes},
           "The command follows --. {} in it is the index, which is also in $PROFFER_ARRAY_INDEX. "
           "One word is a\nshell command line; several are a program and its arguments.\n\n"
           "Examples:\n  proffer batch array 1-1000%50 -- ./simulate --seed {}\n"
@@ -485,10 +503,11 @@ class Verbs {
     command->option_defaults()->group("Elements");
     command->add_option("--signal", flags.signal,
                         "signal before the time limit of an element, as in USR1@60s");
-    command->add_option("--at-once", flags.at_once,
-                        name == "map"
-                            ? "maximum number of elements that run at a time"
-                            : "maximum number of elements that run at a time (also as %N)");
+    command->add_option(
+        "--at-once", flags.at_once,
+        name == "map"
+            ? "maximum number of elements at a time (default: as many as fit)"
+            : "maximum number of elements at a time, also as %N (default: as many as fit)");
     command->add_option("--retries", flags.retries,
                         "retries of a failed element (default 0, or 3 with --retry-on)");
     command->add_option("--retry-on", flags.retry_on,
@@ -526,8 +545,9 @@ class Verbs {
                       "only elements with an exit code other than 0");
     command->add_flag("--stderr", results_.of_stderr,
                       "print standard error instead of standard output");
-    command->add_flag("-f,--follow", results_.follow,
-                      "print each element's output when it has ended, until the array ends");
+    command->add_flag(
+        "-f,--follow", results_.follow,
+        "print the output of each element when the element ends, until the array ends");
     command->add_flag("--as-ended", results_.as_ended,
                       "of a running array: print elements in the order in which they end");
     command->add_flag(

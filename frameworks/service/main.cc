@@ -22,6 +22,9 @@ int main(int argc, char** argv) {
   SchedulerOptions scheduler;
   CLI::App app("Keep instances of long-lived apps running.", "proffer service");
   app.require_subcommand(1);
+  app.footer(
+      "These two subcommands are of this program; proffer service --help lists all, such as "
+      "apply,\nstatus, scale and stop.");
   CLI::App* run_command =
       app.add_subcommand("run", "run the app of a file until Ctrl-C, which stops it");
   run_command->footer(

@@ -16,7 +16,7 @@ std::string hint_of(std::string_view word, const std::vector<std::string>& names
   if (const std::string_view near = nearest(word, known); !near.empty()) {
     return text("did you mean ", quoted(near), "?");
   }
-  return text("there are ", listed(names));
+  return text("known ", what, ": ", listed(names));
 }
 
 namespace {
@@ -110,8 +110,8 @@ Result<proto::ExplainedTask> Master::State::explain_task(std::string_view name,
                                                          const Principal* by) const {
   const size_t slash = name.find('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == name.size()) {
-    return Error::invalid_argument(text("a task is named FRAMEWORK/TASK, not ", quoted(name)))
-        .with_hint("proffer tasks lists them");
+    return Error::invalid_argument(text("a task must be FRAMEWORK/TASK, not ", quoted(name)))
+        .with_hint("list tasks with: proffer tasks, or waiting ones with proffer tasks --pending");
   }
   Result<proto::TaskRow> row = find_task(name, by);
   if (row) return explain_known(*std::move(row));
@@ -189,7 +189,7 @@ Result<proto::ExplainedTask> Master::State::explain_unknown(const Framework& fra
     std::vector<std::string> names;
     for (const proto::TaskRow& row : tasks_.rows(query)) names.push_back(row.task.str());
     return Error::not_found(text("the master knows no task ", quoted(id.str()), " of ",
-                                 framework.id().str(), ", which has no unmet asks either"))
+                                 framework.id().str(), ", and the framework has no unmet ask"))
         .with_hint(hint_of(id.str(), names, text("tasks of ", framework.id().str())));
   }
   proto::ExplainedTask all{.now = now_, .is_known = false};

@@ -58,8 +58,8 @@ Result<const Framework*> Frameworks::named(std::string_view word) const {
   if (found.size() == 1) return found.front();
   if (found.empty()) {
     return Error::not_found(text("there is no framework ", quoted(word)))
-        .with_hint(all.empty() ? std::string("there are none")
-                               : text("there are ", candidates(all)));
+        .with_hint(all.empty() ? std::string("there are no frameworks yet: start a scheduler")
+                               : text("known frameworks: ", candidates(all)));
   }
   return Error::invalid_argument(
              text(quoted(word), " matches several frameworks: ", candidates(found)))
@@ -85,8 +85,8 @@ Result<Framework*> Frameworks::exactly(std::string_view word) {
         .with_hint("give the id");
   }
   return Error::not_found(text("no framework has the id or name ", quoted(word)))
-      .with_hint(all.empty() ? std::string("there are none")
-                             : text("there are ", candidates(all), "; use the whole id or name"));
+      .with_hint(all.empty() ? std::string("there are no frameworks")
+                             : text("use the whole id or name of: ", candidates(all)));
 }
 
 std::vector<Framework*> Frameworks::durable_of(const std::string& name, const std::string& user) {

@@ -251,8 +251,7 @@ struct Answer {
   uint64_t call = 0;
   Result<std::string> result = std::string();
 };
-// Ends all connections that used this key, also those of calls, after everything that was sent
-// before.
+// Ends all connections with this key, also those of calls. All earlier messages are sent first.
 struct DropKey {
   PublicKey key = {};
 };

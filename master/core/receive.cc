@@ -27,11 +27,11 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
   }
   if (frame.envelope.leader > options_.leader) {
     step.trace(PeerKnowsNewerLeader{peer->id, frame.envelope.leader});
-    end_session(
-        peer->id,
-        Error::failed_precondition(text("this master is of leader epoch ", options_.leader.value(),
-                                        ", not ", frame.envelope.leader.value())),
-        true, step);
+    end_session(peer->id,
+                Error::failed_precondition(
+                    text("this master leads in epoch ", options_.leader.value(),
+                         "; the peer knows the later epoch ", frame.envelope.leader.value())),
+                true, step);
     return;
   }
   peer->heard_at = step.now;
@@ -82,7 +82,9 @@ void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step)
   }
   if (handled) return;
   step.trace(MessageRefused{id, name});
-  end_session(id, Error::failed_precondition(text("the message ", name, " is not allowed here")),
+  end_session(id,
+              Error::failed_precondition(
+                  text("message ", name, " is not allowed in this state of the connection")),
               true, step);
 }
 

@@ -59,7 +59,7 @@ Result<ReservationChange> Master::State::plan_reserve(const ReserveForRole& mess
   if (!fits(message.amounts, free)) {
     return Error::failed_precondition(
                text("agent ", quoted(agent.id.str()), " has only ", quoted(to_text(free)),
-                    " that are neither reserved nor in use, not ", to_text(message.amounts)))
+                    " neither reserved nor in use, not ", to_text(message.amounts)))
         .with_hint("reserve less, or drain the agent first");
   }
   return ReservationChange{.agent = agent.id,

@@ -47,7 +47,7 @@ HttpReply no_such_path(const HttpRequest& request) {
   const std::string_view near =
       path.starts_with(kApiPrefix) ? nearest(path.substr(kApiPrefix.size()), known) : "";
   return error_reply(Error::not_found(text("there is nothing at ", quoted(path)))
-                         .with_hint(near.empty() ? text("there are ", known_paths())
+                         .with_hint(near.empty() ? text("known paths: ", known_paths())
                                                  : text("did you mean ", kApiPrefix, near, "?")));
 }
 

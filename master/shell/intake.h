@@ -43,8 +43,8 @@ class Intake final : public Pump {
     std::function<Pace(PeerId, const Principal*)> pace_of = {};
     // The name of a connected peer in `proffer status`; empty: it is never named (LoopTimes).
     LoopTimes::NameOf name_of = {};
-    // False: frames wait in the queues. It is asked in each turn of the loop, so a turn must follow
-    // when it becomes true.
+    // While it returns false, frames wait in the queues. Each turn of the loop calls it. When its
+    // result becomes true, the owner must cause a turn.
     std::function<bool()> may_serve = {};
   };
 

@@ -24,7 +24,8 @@ inline constexpr Duration kAnswersKept = minutes(10);
 inline constexpr size_t kAnswersKeptMax = 10'000;
 inline constexpr size_t kAnswersKeptBytesMax = size_t{32} << 20;
 inline constexpr size_t kUserPart = 10;
-// A larger answer is not kept: it comes from a scheduler, which recognizes the request by its id.
+// A larger answer is not kept. Only schedulers give such answers, and a scheduler recognizes a
+// repeated request by its id.
 inline constexpr size_t kAnswerKeptBytesMax = size_t{32} << 10;
 
 class KeptAnswers {

@@ -130,8 +130,9 @@ void LoopHost::on_signal(int signal, std::function<void()> what) {
 Result<std::shared_ptr<void>> LoopHost::watch(int descriptor, WatchEvents wanted,
                                               std::function<void(WatchEvents)> what) {
   if (!wanted.readable && !wanted.writable) {
-    return Error::invalid_argument(text(
-        "descriptor ", descriptor, " cannot be watched: neither readable nor writable is wanted"));
+    return Error::invalid_argument(
+        text("descriptor ", descriptor,
+             " cannot be watched for nothing: set readable, writable or both"));
   }
   if (const auto known = watched_.find(descriptor);
       known != watched_.end() && !known->second.expired()) {

@@ -60,9 +60,9 @@ void bound_outputs(const std::string& sandbox, int64_t bytes_max);
 // listens.
 void remove_dead_sockets(const std::string& folder, Duration age = hours(1));
 
-// The pause between two rounds over sandboxes, if the disk is not short: a hundred times as long as
-// the round, which costs at most a hundredth of a CPU; at least `every`, at most the larger of an
-// hour and `every`.
+// The pause after a round over sandboxes, if the disk is not short. It is a hundred times the time
+// of the round, so that rounds cost at most a hundredth of a CPU. It is at least `every`, and at
+// most an hour or `every`, whichever is longer.
 Duration rest_after(Duration round, Duration every);
 
 class Housekeeping {

@@ -80,9 +80,9 @@ TEST(ExplainLines, SayWhatKeepsEachAskFromEachAgent) {
   all.fair.asks_unmet = 4;
   EXPECT_EQ(said(all), R"(
 answer      the ask 'web' is not met
-framework   web-1-2, role service of weight 1, connected, takes asks
+framework   web-1-2, role service of weight 1, connected, gets offers for asks
 share       12.5% of the cluster, by cpus: cpus:1;mem:512 allocated, nothing offered
-place       2 of 3 with demand; lower shares: batch-1-1 (3.1%)
+place       2 of 3 by share, of those that want resources; lower shares: batch-1-1 (3.1%)
 offers      17: cpus:0.5 of a1, for another 12s
 declined    1 of 3 agents for now
 ask         'web' wants 3 of cpus:4;mem:512 and 1 port; 1 offered
@@ -117,9 +117,9 @@ TEST(ExplainLines, OfAnOpenOfferFrameworkAreAboutAgents) {
                         .holders = {{FrameworkId("f"), ResourceVector::of(4'000, 0), 1}}}};
   EXPECT_EQ(said(all), R"(
 answer      it has suppressed offers
-framework   web-1-2, role service of weight 1, connected, takes open offers, suppressed
+framework   web-1-2, role service of weight 1, connected, gets open offers, suppressed
 share       12.5% of the cluster, by cpus: cpus:1;mem:512 allocated, nothing offered
-place       it wants nothing now; 1 other does
+place       it wants nothing now; 1 other wants resources
 offers      none outstanding
             1 of 3 agents: could be offered
             1 of 3 agents: not connected [a2]
@@ -136,7 +136,7 @@ TEST(ExplainLines, OfAFrameworkThatWaitsSayWhyAndUntilWhen) {
   all.waits = {{.ask = AskName("web"), .failures = 5, .until = Time() + seconds(103)}};
   EXPECT_EQ(said(all), R"(
 answer      its ask 'web' launched nothing
-framework   web-1-2, role service of weight 1, connected, takes asks
+framework   web-1-2, role service of weight 1, connected, gets offers for asks
 share       12.5% of the cluster, by cpus: cpus:1;mem:512 allocated, nothing offered
 place       no offers for another 3s, since 5 accepts in a row launched nothing; )"
                        R"(2 others want resources
@@ -201,7 +201,7 @@ role        eng, weight 2, guarantee cpus:4 (not reached), limit none
 share       25.0% of the cluster, by cpus: cpus:2 allocated, nothing offered
 entitled    to cpus:4; borrowed nothing
 lag         90s behind its entitlement; at most 3m until now
-place       1 of 2 siblings with demand, at 12.5%
+place       1 of 2 siblings that want resources; weighted share 12.5%
 limits      eng: cpus:2 of cpus:6
 headroom    cpus:2 guaranteed and not used, lent to others for now
 held back   2 asks for 4 tasks: others have borrowed the entitlement of the role; it cannot )"

@@ -69,7 +69,7 @@ TEST(RoleTables, HoldTogetherOrSayWhy) {
       "cpus:1");
   EXPECT_EQ(error_of({{RoleName("eng"), RoleSettings{.guarantee = *parse_quota("mem:2"),
                                                      .limit = *parse_quota("mem:1")}}}),
-            "the guarantee of role 'eng', mem:2, is above the limit of its own, mem:1");
+            "the guarantee of role 'eng', mem:2, is above its own limit, mem:1");
   EXPECT_EQ(error_of({{RoleName("eng"), RoleSettings{.weight = 0}}}),
             "weight of role 'eng' must be between 0.001 and 1000, not 0");
   Quota negative;

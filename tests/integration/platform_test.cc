@@ -185,7 +185,7 @@ TEST_F(Platform, ExplainOfRolesAndTasksSaysWhatWouldHaveToEnd) {
   EXPECT_FALSE(role->fair.guarantee_met);
 
   const std::string task = cluster_.proffer({"explain", "task", "batch/"}).err;
-  EXPECT_THAT(task, HasSubstr("a task is named FRAMEWORK/TASK"));
+  EXPECT_THAT(task, HasSubstr("a task must be FRAMEWORK/TASK"));
   const auto rows = proto::parse_tasks(cluster_.proffer({"tasks", "--json"}).out);
   ASSERT_TRUE(rows);
   const auto running = std::find_if(rows->begin(), rows->end(), [](const proto::TaskRow& row) {

@@ -190,12 +190,12 @@ TEST_F(Join, ACommandInATaskIsAskedOfTheAgentOfThisMachine) {
   EXPECT_EQ(there.out, "there\n");
   const Exit no_agent = runs("nowhere");
   EXPECT_EQ(no_agent.code, 1);
-  EXPECT_THAT(no_agent.err, HasSubstr("is on agent 'a2', which runs no commands for this machine"));
+  EXPECT_THAT(no_agent.err, HasSubstr("is on agent 'a2', whose socket is not on this machine"));
   EXPECT_THAT(no_agent.err, HasSubstr("--agent-dir"));
   const Exit beside_master = master_machine_->runs(
       {home_ / "proffer", "exec", "--master=" + socket_path(), "run-", "--", "true"});
   EXPECT_EQ(beside_master.code, 1);
-  EXPECT_THAT(beside_master.err, HasSubstr("which runs no commands for this machine"));
+  EXPECT_THAT(beside_master.err, HasSubstr("whose socket is not on this machine"));
   task.kill(SIGINT);
   task.wait();
 }

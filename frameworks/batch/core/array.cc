@@ -450,7 +450,7 @@ Result<std::vector<std::string>> decode_arguments(std::string_view bytes) {
     arguments.emplace_back(in.bytes(kArgumentBytesMax));
     if (arguments.back().find('\0') != std::string::npos) in.fail();
   }
-  if (!in.ended_well()) return Error::corruption("these bytes are not arguments of batch");
+  if (!in.ended_well()) return corrupt("arguments");
   return arguments;
 }
 

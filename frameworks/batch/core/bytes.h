@@ -15,7 +15,8 @@ namespace proffer::batch {
 inline constexpr int64_t kResultMax = int64_t{1} << 46;
 
 inline Error corrupt(std::string_view what) {
-  return Error::corruption(text("these bytes are not ", what, " of batch"));
+  return Error::corruption(
+      text("cannot read ", what, " of batch, perhaps written by another version of Proffer"));
 }
 
 }  // namespace proffer::batch

@@ -26,7 +26,7 @@ namespace proffer::batch {
 // Amounts by group and name.
 using Counters = std::map<std::pair<std::string, std::string>, int64_t>;
 
-// Counters of one task, and of all tasks of one stage of a job. Further ones are not counted.
+// Maximum number of counters of one task, and of one stage of a job. Further counters are ignored.
 inline constexpr size_t kCountersMax = 100;
 inline constexpr size_t kCounterNameBytesMax = 128;    // of a group, and of a name
 inline constexpr size_t kCountersBytesMax = 2 * 1024;  // in the encoding of write()

@@ -212,7 +212,7 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   } else if (!is_plain) {
     order.shuffle = read_shuffle(in);
   }
-  if (!in.ended_well()) return Error::corruption("these bytes are not an order of batch");
+  if (!in.ended_well()) return corrupt("an order");
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
   return order;
 }

@@ -161,7 +161,7 @@ Result<Split> decode_split(std::string_view bytes) {
     if (is_formatted) chunk.codec = static_cast<Codec>(in.number(kCodecCount - 1));
     split.chunks.push_back(std::move(chunk));
   }
-  if (!in.ended_well()) return Error::corruption("these bytes are not a split of batch");
+  if (!in.ended_well()) return corrupt("a split");
   return split;
 }
 
@@ -175,7 +175,7 @@ Result<ShippedFiles> decode_files(std::string_view bytes) {
   const bool has_large = bytes.starts_with(kLargeFilesTag);
   ByteReader in(bytes, has_large ? kLargeFilesTag : kFilesTag);
   ShippedFiles files = read_files(in, has_large);
-  if (!in.ended_well()) return Error::corruption("these bytes are not the shipped files of batch");
+  if (!in.ended_well()) return corrupt("the shipped files");
   return files;
 }
 

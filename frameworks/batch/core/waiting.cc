@@ -305,7 +305,7 @@ Result<Submission> decode_submission(std::string_view bytes) {
     stage.takes_any = in.number(1) == 1;
     submission.stages.push_back(std::move(stage));
   }
-  if (!in.ended_well()) return Error::corruption("these bytes are not a submission of batch");
+  if (!in.ended_well()) return corrupt("a submission");
   if (Result<void> ok = check_submission(submission); !ok) return std::move(ok).error();
   return submission;
 }

@@ -337,7 +337,7 @@ int list(const std::string& pipeline, bool with_ended, const CommandOptions& opt
     return 0;
   }
   constexpr const char* kRow = "{:<20} {:<12} {:<20} {:<10} {:>13} {:>11}";
-  print_line(fmt::format(kRow, "JOB", "OWNER", "ROLE", "PHASE", "MAPS", "REDUCES"));
+  print_line(fmt::format(kRow, "JOB", "OWNER", "ROLE", "PHASE", "MAPS/ELEMENTS", "REDUCES"));
   for (const proto::BatchJob& job : *all) {
     print_line(fmt::format(kRow, job.job, job.owner, job.role.str(), phase_text(job),
                            job.array ? elements_text(*job.array) : stage_text(job.map),

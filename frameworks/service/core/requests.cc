@@ -222,9 +222,10 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec
   }
   const App& app = found->second.app;
   if (app.spec.daemon != spec.daemon) {
-    return Error::failed_precondition(
-               text("app ", quoted(spec.name), " is ", app.spec.daemon ? "a daemon" : "no daemon",
-                    ", and cannot become ", app.spec.daemon ? "another app" : "one"))
+    return Error::failed_precondition(text("app ", quoted(spec.name), " is ",
+                                           app.spec.daemon
+                                               ? "a daemon, and cannot become an app with instances"
+                                               : "not a daemon, and cannot become one"))
         .with_hint(text("stop it first: proffer service stop ", spec.name, " --wait"));
   }
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};

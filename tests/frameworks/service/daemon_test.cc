@@ -247,7 +247,7 @@ TEST(Daemon, IsNeitherScaledNorMadeAnotherApp) {
   s.apply(ServiceScenario::app(1, "web"));
   AppSpec web = ServiceScenario::app(1, "web");
   web.daemon = true;
-  EXPECT_THAT(s.apply(web), HasSubstr("is no daemon, and cannot become one"));
+  EXPECT_THAT(s.apply(web), HasSubstr("is not a daemon, and cannot become one"));
 }
 
 TEST(Daemon, OfManyAgentsHasOneOnEach) {

@@ -134,7 +134,7 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"ports: [{http: 80, admin: 81}]\n", "line 3: ports: an entry with a number has one name"},
       {"ports: [{http: 0}]\n", "line 3: ports.http must be"},
       {"ports: [{http: 65536}]\n", "line 3: ports.http must be"},
-      {"ports: [{a: 80}, {b: 80}]\n", "must have different numbers, not 80 both"},
+      {"ports: [{a: 80}, {b: 80}]\n", "must have different numbers, not both 80"},
       {"secrets: [db]\n", "line 3: secrets must be a table"},
       {"secrets: {db: {env: A, as: B}}\n", "line 3: unknown key 'as'"},
       {"secrets: {db: {}}\n", "as a variable (env), as a file (file)"},
