@@ -98,7 +98,7 @@ function check_file(file,    line, code, n, r, header, cpp, script, pragma, wher
     }
     if (tolower(line) ~ /s[l]ave/ && file !~ /CMakeLists[.]txt$|[.]cmake$|^tools\/(tidy|layers)/) {
       t = tolower(line)
-      gsub(/s[l]ave\/|tests\/s[l]ave|`s[l]ave`|s[l]ave_([a-z]+_)?tests/, "", t)
+      gsub(/s[l]ave\/|tests\/s[l]ave|`s[l]ave`|ms_s[l]ave|s[l]ave_([a-z]+_)?tests/, "", t)
       if (t ~ /s[l]ave/) finding(where, "the word is agent; only the folder has the other name")
     }
     if (!cpp && !script) continue

@@ -226,6 +226,7 @@ struct LimitExecutor {
   ExecutorId executor = {};
   uint64_t run = 0;
   ResourceVector resources = {};
+  std::vector<GpuDevice> gpus = {};
 };
 // Finds the process of an executor that an earlier life of this agent started, by pid and start
 // time, or by sandbox and token if the pid is not recorded. If the process exists, ExecutorStarted

@@ -242,7 +242,8 @@ void Agent::State::limit(const ExecutorKey& key, const LiveExecutor& executor, S
   step.out.actions.push_back(LimitExecutor{.framework = key.first,
                                            .executor = key.second,
                                            .run = executor.run,
-                                           .resources = used_by(key, executor)});
+                                           .resources = used_by(key, executor),
+                                           .gpus = devices_of(key, executor)});
 }
 
 // Starts a run for the first of `tasks`, which determines program, user, environment and token; the

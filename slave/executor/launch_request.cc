@@ -18,6 +18,8 @@ struct Head {
   uint32_t arguments = 0;
   uint32_t joins = 0;
   uint32_t streams = 0;
+  uint32_t has_own_memory = 0;
+  int32_t memory_of = 0;
 };
 
 bool is_variable(std::string_view text) {
@@ -69,7 +71,9 @@ Result<std::string> encode_launch(const LaunchRequest& request) {
                      .groups = static_cast<uint32_t>(user.groups.size()),
                      .arguments = static_cast<uint32_t>(request.arguments.size()),
                      .joins = static_cast<uint32_t>(request.joins.size()),
-                     .streams = static_cast<uint32_t>(request.streams)});
+                     .streams = static_cast<uint32_t>(request.streams),
+                     .has_own_memory = request.has_own_memory ? 1U : 0U,
+                     .memory_of = request.memory_of});
   for (const uint32_t group : user.groups) append(bytes, group);
   for (const auto* texts : {&request.arguments, &request.joins}) {
     for (const std::string& one : *texts) {
@@ -114,6 +118,8 @@ Result<LaunchView> decode_launch(std::string_view bytes) {
   bytes.remove_prefix(groups.size() * sizeof(uint32_t));
   if (head.streams > static_cast<uint32_t>(LaunchRequest::Streams::kTerminal)) return none;
   view.streams = static_cast<LaunchRequest::Streams>(head.streams);
+  view.has_own_memory = head.has_own_memory != 0;
+  view.memory_of = head.memory_of;
   if (head.has_user != 0) view.run_as = RunAs{head.uid, head.gid, std::move(groups)};
   if (!take_texts(bytes, head.arguments, view.arguments) ||
       !take_texts(bytes, head.joins, view.joins) || bytes.empty()) {

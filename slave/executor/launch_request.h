@@ -43,6 +43,9 @@ struct LaunchRequest {
   // in the sandbox.
   enum class Streams : uint32_t { kSandbox, kPassed, kTerminal };
   Streams streams = Streams::kSandbox;
+  // Gets shared memory of its own (net/shared_memory.h). The directory of its secrets stays.
+  bool has_own_memory = false;
+  int32_t memory_of = 0;  // a process whose shared memory it enters
 };
 // The number of descriptors that come with it.
 size_t passed_with(LaunchRequest::Streams streams);
@@ -60,6 +63,8 @@ struct LaunchView {
   std::optional<RunAs> run_as = {};
   std::vector<const char*> joins = {};
   LaunchRequest::Streams streams = LaunchRequest::Streams::kSandbox;
+  bool has_own_memory = false;
+  int32_t memory_of = 0;
 };
 // Errors: kInvalidArgument.
 Result<LaunchView> decode_launch(std::string_view bytes);

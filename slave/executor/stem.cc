@@ -41,6 +41,7 @@
 #include "common/text.h"
 #include "net/fd.h"
 #include "net/passed_fds.h"
+#include "net/shared_memory.h"
 #include "slave/executor/command.h"
 #include "slave/executor/launch_request.h"
 
@@ -52,6 +53,7 @@ namespace {
 constexpr int kAgent = STDIN_FILENO;
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX=";
 constexpr std::string_view kExecutorVariable = "PROFFER_EXECUTOR_ID=";
+constexpr std::string_view kSecretsAssigned = "PROFFER_SECRETS=";
 constexpr int kCannotBegin = 126;  // as a shell reports a program that it cannot run
 constexpr int kExecutorPriority = -20;
 
@@ -160,6 +162,34 @@ void join(const char* procs) {
   close(file);
 }
 
+// The value of a variable, "NAME=" included in `name`; nullptr if there is none.
+const char* value_of(const LaunchView& request, std::string_view name) {
+  for (const char* variable : request.variables) {
+    if (std::strncmp(variable, name.data(), name.size()) == 0) return variable + name.size();
+  }
+  return nullptr;
+}
+
+// Shared memory counts in the groups that this process has joined.
+void take_memory(const LaunchView& request) {
+  if (request.has_own_memory) {
+    const char* secrets = value_of(request, kSecretsAssigned);
+    const bool is_there = secrets != nullptr && std::strncmp(secrets, "/dev/shm/", 9) == 0;
+    errno = make_own_shared_memory(is_there ? secrets : nullptr);
+    if (errno != 0) give_up("have shared memory of its own");
+  }
+  if (request.memory_of == 0) return;
+  errno = enter_shared_memory_of(request.memory_of);
+  if (errno != 0) give_up("enter the shared memory of the task");
+  // The former working directory is not within the root directory of these mounts.
+  const char* sandbox = value_of(request, kSandboxVariable);
+  struct stat found = {};
+  if (sandbox == nullptr || lstat(sandbox, &found) != 0 || !S_ISDIR(found.st_mode) ||
+      chdir(sandbox) != 0) {
+    give_up("enter the sandbox");
+  }
+}
+
 // In this order: joins the process groups, then changes supplementary groups and user, while each
 // step is still permitted.
 void become(const LaunchView& request, const Ground& ground) {
@@ -174,6 +204,7 @@ void become(const LaunchView& request, const Ground& ground) {
   if (fchdir(ground.sandbox.get()) != 0) give_up("enter the sandbox");
   close_range(STDERR_FILENO + 1, ~0U, 0);
   for (const char* procs : request.joins) join(procs);
+  take_memory(request);
   // Among a thousand processes of its task, an executor still gets the CPU at once. Its commands
   // have no such priority (command.cc).
   if (request.arguments.empty()) {
@@ -192,16 +223,6 @@ void become(const LaunchView& request, const Ground& ground) {
   }
   // Nor can a program of the task change its user again.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up("give up new privileges");
-}
-
-// The path of the sandbox; nullptr if there is none.
-const char* sandbox_of(const LaunchView& request) {
-  for (const char* variable : request.variables) {
-    if (std::strncmp(variable, kSandboxVariable.data(), kSandboxVariable.size()) == 0) {
-      return variable + kSandboxVariable.size();
-    }
-  }
-  return nullptr;
 }
 
 [[noreturn]] void execute(LaunchView& request) {
@@ -240,7 +261,7 @@ bool fork_executors() {
     if (got <= 0) return false;
     const std::string_view bytes(request.data(), static_cast<size_t>(got));
     Result<LaunchView> launch = decode_launch(bytes);
-    const char* sandbox = launch ? sandbox_of(*launch) : nullptr;
+    const char* sandbox = launch ? value_of(*launch, kSandboxVariable) : nullptr;
     Ground ground;
     const int failed = sandbox == nullptr ? EINVAL : ground.open_at(sandbox, *launch, passed);
     if (failed != 0) {
@@ -283,6 +304,7 @@ Result<void> become_executor(const proto::ExecutorPlace& place) {
   if (ground.sandbox.get() < 0) return cannot(errno);
   if (const int failed = ground.open_outputs(); failed != 0) return cannot(failed);
   if (fchdir(ground.sandbox.get()) != 0) return cannot(errno);
+  if (std::getenv(kSharedMemoryVariable) != nullptr) empty_shared_memory();
   dup2(ground.out.get(), STDOUT_FILENO);
   dup2(ground.err.get(), STDERR_FILENO);
   take_environment(environment);

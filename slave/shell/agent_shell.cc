@@ -17,6 +17,7 @@
 #include "net/local_server.h"
 #include "net/metrics_page.h"
 #include "net/randomness.h"
+#include "net/shared_memory.h"
 #include "net/trace_log.h"
 #include "net/users.h"
 #include "proto/codec/codec.h"
@@ -85,6 +86,7 @@ struct AgentShell::Impl {
   std::string socket;
   DescriptorShares shares;
   executor::Gpus gpus;  // those of this machine that are in --resources
+  bool has_own_memory = false;
   Result<void> outcome;
 
   proto::Encoder encoder;
@@ -219,7 +221,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                           .https_address = options.core.files.address,
                           .bin_dir = bin_dir(),
                           .descriptors = options.descriptors.at_start,
-                          .gpus = gpus},
+                          .gpus = gpus,
+                          .has_own_memory = has_own_memory},
       Supervisor::Handlers{
           .on_exited =
               [this](const ExecutorExited& exited) {
@@ -311,8 +314,8 @@ size_t AgentShell::Impl::connections_of(uint32_t uid) const {
 
 std::string AgentShell::Impl::limits_words() const {
   if (options.limits == LimitsWanted::kNone) return isolator->words();
-  return text("disk (measured each second)", isolator->is_enforcing() ? ", " : "; ",
-              isolator->words());
+  return text("disk (measured each second)", has_own_memory ? ", shared memory" : "",
+              isolator->is_enforcing() ? ", " : "; ", isolator->words());
 }
 
 // Calls from its thread after the end of this object are ignored.
@@ -356,9 +359,11 @@ Result<void> AgentShell::Impl::isolate() {
   groups.agent = hash_of(options.work_dir);
   groups.files_kept_max = shares.group_files;
   groups.agent_cpus_milli = options.core.total.amounts[ResourceKind::kCpus];
+  groups.gpu_minors = minors_of(gpus);
   Result<std::unique_ptr<Isolator>> chosen = Isolator::choose(options.limits, groups);
   if (!chosen) return std::move(chosen).error();
   isolator = *std::move(chosen);
+  has_own_memory = isolator->is_enforcing() && can_have_own_shared_memory();
   options.core.limits = limits_words().substr(0, kLimitsTextBytesMax);
   return {};
 }

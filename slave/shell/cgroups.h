@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ namespace proffer::agent {
 struct GroupLimits {
   int64_t cpus_milli = 0;  // a weight; a maximum only with GroupOptions::is_cpu_capped
   int64_t memory_bytes = 0;
-  int64_t processes = 4096;  // and threads
+  int64_t processes = 4096;               // and threads
+  std::vector<int64_t> hidden_gpus = {};  // minor numbers of devices that it may not open
   bool operator==(const GroupLimits&) const = default;
 };
 
@@ -49,6 +51,7 @@ struct GroupOptions {
   int64_t processes_max = 0;       // per group, including threads; 0: by processes_for()
   bool is_cpu_capped = false;      // cpus are also a maximum
   size_t files_kept_max = 0;       // maximum of group files that stay open
+  std::map<int32_t, int64_t> gpu_minors = {};  // by index; not empty: groups hide GPUs
 };
 
 // The maximum of processes and threads of a task by its CPUs, if the operator sets none.
@@ -56,10 +59,13 @@ int64_t processes_for(int64_t cpus_milli);
 // The maximum of all groups of an agent together: half of the number that the machine permits.
 int64_t processes_of_all();
 
+// The major number of NVIDIA's devices.
+inline constexpr int64_t kGpuMajor = 195;
+
 // The enforced limits, and why the others are not enforced.
 struct Enforced {
-  std::vector<std::string> limits = {};                           // of "cpu", "memory", "pids"
-  std::string by = {};                                            // "cgroups v1"
+  std::vector<std::string> limits = {};  // of "cpu", "gpus", "memory", "pids"
+  std::string by = {};                   // "cgroups v1"
   std::vector<std::pair<std::string, std::string>> missing = {};  // the limit and the reason
 };
 // "cpu, memory, pids (cgroups v1)"; "cpu, pids (cgroups v1); not enforced: memory (not mounted)".

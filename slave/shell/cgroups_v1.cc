@@ -58,6 +58,7 @@ class CgroupsV1 : public Cgroups {
     memory_ = folder_of("memory");
     pids_ = folder_of("pids");
     freezer_ = folder_of("freezer");
+    devices_ = folder_of("devices");
   }
   ~CgroupsV1() override;
 
@@ -94,6 +95,8 @@ class CgroupsV1 : public Cgroups {
     return text(folder, "/", group, "/", name);
   }
   Result<void> set_memory(const std::string& group, int64_t bytes) const;
+  Result<void> hide_gpus(const std::string& group, const std::vector<int64_t>& before,
+                         const std::vector<int64_t>& hidden) const;
   bool freeze(const std::string& group) const;
 
   std::vector<Hierarchy> hierarchies_;
@@ -106,6 +109,7 @@ class CgroupsV1 : public Cgroups {
   std::string memory_;
   std::string pids_;
   std::string freezer_;
+  std::string devices_;
   std::map<std::string, Group> groups_;
   mutable KeptFiles files_;  // the files that each task needs
 };
@@ -191,6 +195,23 @@ Result<void> CgroupsV1::set_memory(const std::string& group, int64_t bytes) cons
   return {};
 }
 
+// The kernel takes one device in each write. Both lists are sorted.
+Result<void> CgroupsV1::hide_gpus(const std::string& group, const std::vector<int64_t>& before,
+                                  const std::vector<int64_t>& hidden) const {
+  const auto write_each = [&](const std::vector<int64_t>& these, const std::vector<int64_t>& except,
+                              std::string_view name) -> Result<void> {
+    for (const int64_t minor : these) {
+      if (std::binary_search(except.begin(), except.end(), minor)) continue;
+      const std::string path = file(devices_, group, name);
+      const int error = write_value(path, text("c ", kGpuMajor, ":", minor, " rwm"));
+      if (error != 0) return cannot_set(path, error);
+    }
+    return {};
+  };
+  if (Result<void> denied = write_each(hidden, before, "devices.deny"); !denied) return denied;
+  return write_each(before, hidden, "devices.allow");
+}
+
 Result<bool> CgroupsV1::set_limits(const std::string& group, const GroupLimits& limits) {
   Group& known = groups_[group];
   const GroupLimits before = known.limits.value_or(GroupLimits{.cpus_milli = -1, .processes = -1});
@@ -209,6 +230,11 @@ Result<bool> CgroupsV1::set_limits(const std::string& group, const GroupLimits& 
     const int error = write_value(path, std::to_string(limits.processes));
     if (error != 0) return cannot_set(path, error);
     known.is_closed = false;
+  }
+  if (!devices_.empty() && before.hidden_gpus != limits.hidden_gpus) {
+    if (Result<void> set = hide_gpus(group, before.hidden_gpus, limits.hidden_gpus); !set) {
+      return std::move(set).error();
+    }
   }
   GroupLimits now = limits;
   bool is_whole = true;
@@ -383,6 +409,13 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
     });
     return any ? *std::move(last)
                : Error::unsupported("no controller of cgroups v1 is mounted that limits");
+  }
+  if (!options.gpu_minors.empty()) {
+    if (std::optional<Error> failed = use("devices")) {
+      enforced.missing.emplace_back("gpus", failed->message());
+    } else {
+      enforced.limits.emplace_back("gpus");
+    }
   }
   // The freezer is needed to end a group if processes cannot be limited.
   for (const std::string_view controller : kOthers) {

@@ -15,6 +15,7 @@
 
 #include "common/text.h"
 #include "net/fd.h"
+#include "slave/shell/device_program.h"
 
 namespace proffer::agent {
 namespace {
@@ -167,6 +168,10 @@ Result<bool> CgroupsV2::set_limits(const std::string& group, const GroupLimits& 
     const std::string at = file(group, name);
     if (const int error = write_value(at, value); error != 0) return cannot_write(at, error);
   }
+  if (has("gpus") && before.hidden_gpus != limits.hidden_gpus) {
+    Result<void> denied = deny_devices(text(folder_, "/", group), kGpuMajor, limits.hidden_gpus);
+    if (!denied) return std::move(denied).error();
+  }
   limits_[group] = now;
   return is_whole;
 }
@@ -268,6 +273,19 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>&
   }
   if (!is_bare && enforced.limits.empty()) {
     return Error::unsupported(enforced.missing.front().second);
+  }
+  if (!options.gpu_minors.empty()) {
+    // A group with a program may have none below it that have others, so this one is temporary.
+    const std::string trial = folder + "/trial";
+    mkdir(trial.c_str(), 0755);
+    const Result<void> denied = deny_devices(trial, kGpuMajor, {});
+    rmdir(trial.c_str());
+    if (denied) {
+      enforced.limits.emplace_back("gpus");
+    } else {
+      enforced.missing.emplace_back("gpus", denied.error().message());
+    }
+    std::sort(enforced.limits.begin(), enforced.limits.end());
   }
   const int64_t weight = std::clamp<int64_t>(options.agent_cpus_milli / 10, 1, 10'000);
   for (const std::string& above : {folder, parent}) {

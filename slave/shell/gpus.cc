@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include <fcntl.h>
@@ -123,6 +124,43 @@ executor::Gpus find_gpus(Duration within, const std::string& devices) {
   LOG(WARNING) << "nvidia-smi -L does not list the GPUs reason=\"" << printed.error().message()
                << "\" counted_in_dev=" << counted.size();
   return counted;
+}
+
+std::map<int32_t, int64_t> minors_of(const executor::Gpus& gpus, const std::string& driver) {
+  std::vector<std::filesystem::path> folders;  // by address on the bus
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(driver, none)) {
+    folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  std::vector<int64_t> in_order;
+  std::map<std::string, int64_t> by_uuid;
+  for (const std::filesystem::path& folder : folders) {
+    // "GPU UUID: \t GPU-5d5ba0d6-…" and "Device Minor: \t 0".
+    std::ifstream file(folder / "information");
+    std::string uuid;
+    std::optional<int64_t> minor;
+    for (std::string line; std::getline(file, line);) {
+      const size_t colon = line.find(':');
+      if (colon == std::string::npos) continue;
+      const std::string_view value = trimmed(std::string_view(line).substr(colon + 1));
+      if (line.starts_with("GPU UUID")) uuid = value;
+      if (!line.starts_with("Device Minor")) continue;
+      if (const Result<int64_t> number = parse_whole("a minor", value, 0, 1023)) minor = *number;
+    }
+    if (!minor) continue;
+    in_order.push_back(*minor);
+    if (!uuid.empty()) by_uuid[uuid] = *minor;
+  }
+  std::map<int32_t, int64_t> minors;
+  for (const auto& [index, uuid] : gpus) {
+    const auto known = by_uuid.find(uuid);
+    const auto at = static_cast<size_t>(index);
+    minors[index] = known != by_uuid.end() ? known->second
+                    : at < in_order.size() ? in_order[at]
+                                           : index;
+  }
+  return minors;
 }
 
 void add_gpus(const executor::Gpus& gpus, Resources& total) {

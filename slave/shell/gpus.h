@@ -2,6 +2,7 @@
 
 // The GPUs of this machine.
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,11 @@ executor::Gpus parse_gpu_list(std::string_view printed);
 // /dev/nvidia0, 1, … in `devices`. Blocks for at most `within`, since a driver may hang. It waits
 // for its child, so no other code may reap children meanwhile.
 executor::Gpus find_gpus(Duration within = seconds(20), const std::string& devices = "/dev");
+
+// The minor numbers of the devices by index: of each UUID, else in the order of the PCI bus, as
+// NVIDIA's driver lists them in the directories of `driver`. Without a driver: the index itself.
+std::map<int32_t, int64_t> minors_of(const executor::Gpus& gpus,
+                                     const std::string& driver = "/proc/driver/nvidia/gpus");
 
 // Adds the whole devices of `gpus` to `total`.
 void add_gpus(const executor::Gpus& gpus, Resources& total);

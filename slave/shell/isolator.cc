@@ -20,12 +20,21 @@ constexpr int64_t kBytesPerMebi = int64_t{1} << 20;
 
 }  // namespace
 
-GroupLimits Isolator::limits_of(const ResourceVector& resources) const {
+GroupLimits Isolator::limits_of(const ResourceVector& resources,
+                                const std::vector<GpuDevice>& gpus) const {
   const int64_t cpus = resources[ResourceKind::kCpus];
+  std::vector<int64_t> hidden;
+  for (const auto& [index, minor] : options_.gpu_minors) {
+    const bool is_its = std::any_of(gpus.begin(), gpus.end(),
+                                    [at = index](const GpuDevice& one) { return one.index == at; });
+    if (!is_its) hidden.push_back(minor);
+  }
+  std::sort(hidden.begin(), hidden.end());
   return {
       .cpus_milli = cpus,
       .memory_bytes = resources[ResourceKind::kMem] * kBytesPerMebi / 1000 + kExecutorMemoryBytes,
-      .processes = processes_max_ > 0 ? processes_max_ : processes_for(cpus)};
+      .processes = options_.processes_max > 0 ? options_.processes_max : processes_for(cpus),
+      .hidden_gpus = std::move(hidden)};
 }
 
 Result<LimitsWanted> parse_limits_wanted(std::string_view text_given) {
@@ -38,10 +47,10 @@ Result<LimitsWanted> parse_limits_wanted(std::string_view text_given) {
 Isolator::Isolator(std::string why_not)
     : words_(text("not enforced: cpu, memory, pids (", why_not, ")")) {}
 
-Isolator::Isolator(std::unique_ptr<Cgroups> cgroups, int64_t processes_max)
+Isolator::Isolator(std::unique_ptr<Cgroups> cgroups, GroupOptions options)
     : cgroups_(std::move(cgroups)),
       words_(to_text(cgroups_->enforced())),
-      processes_max_(processes_max) {
+      options_(std::move(options)) {
   for (std::string& group : cgroups_->groups()) {
     const Result<int64_t> number = parse_whole("group", group, 1, INT64_MAX);
     if (number) last_ = std::max(last_, static_cast<uint64_t>(*number));
@@ -74,7 +83,7 @@ Result<std::unique_ptr<Isolator>> Isolator::choose(LimitsWanted wanted,
     }
   }
   if (!cgroups) return std::make_unique<Isolator>(cgroups.error().message());
-  return std::make_unique<Isolator>(*std::move(cgroups), options.processes_max);
+  return std::make_unique<Isolator>(*std::move(cgroups), options);
 }
 
 const std::string* Isolator::group_of(uint64_t run) const {
@@ -82,10 +91,11 @@ const std::string* Isolator::group_of(uint64_t run) const {
   return at == runs_.end() ? nullptr : &at->second;
 }
 
-Result<void> Isolator::prepare(uint64_t run, const ResourceVector& resources) {
+Result<void> Isolator::prepare(uint64_t run, const ResourceVector& resources,
+                               const std::vector<GpuDevice>& gpus) {
   if (cgroups_ == nullptr) return {};
   if (group_of(run) != nullptr) {
-    update(run, resources);
+    update(run, resources, gpus);
     return {};
   }
   std::string group;
@@ -96,7 +106,7 @@ Result<void> Isolator::prepare(uint64_t run, const ResourceVector& resources) {
     group = std::move(idle_.back());
     idle_.pop_back();
   }
-  if (Result<bool> set = cgroups_->set_limits(group, limits_of(resources)); !set) {
+  if (Result<bool> set = cgroups_->set_limits(group, limits_of(resources, gpus)); !set) {
     let_go(std::move(group));
     return std::move(set).error();
   }
@@ -124,10 +134,11 @@ Result<void> Isolator::attach(uint64_t run, pid_t pid) {
   return group == nullptr ? Result<void>() : cgroups_->attach(*group, pid);
 }
 
-void Isolator::update(uint64_t run, const ResourceVector& resources) {
+void Isolator::update(uint64_t run, const ResourceVector& resources,
+                      const std::vector<GpuDevice>& gpus) {
   const std::string* group = group_of(run);
   if (group == nullptr) return;
-  const Result<bool> set = cgroups_->set_limits(*group, limits_of(resources));
+  const Result<bool> set = cgroups_->set_limits(*group, limits_of(resources, gpus));
   if (set) return;
   LOG_EVERY_N(WARNING, 30) << "limits cannot be changed: " << set.error().message();
 }

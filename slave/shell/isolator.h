@@ -35,8 +35,8 @@ class Isolator {
  public:
   // Enforces no limits, for this reason.
   explicit Isolator(std::string why_not);
-  // `processes_max`: of each run; 0: by its CPUs (processes_for).
-  explicit Isolator(std::unique_ptr<Cgroups> cgroups, int64_t processes_max = 0);
+  // `options`: those of `cgroups`.
+  explicit Isolator(std::unique_ptr<Cgroups> cgroups, GroupOptions options = {});
   // Groups of runs stay, for the agent's next life.
   ~Isolator();
   Isolator(const Isolator&) = delete;
@@ -51,7 +51,8 @@ class Isolator {
 
   // Makes a group for a run that starts, unless it has one. Errors: kUnavailable,
   // kResourceExhausted.
-  Result<void> prepare(uint64_t run, const ResourceVector& resources);
+  Result<void> prepare(uint64_t run, const ResourceVector& resources,
+                       const std::vector<GpuDevice>& gpus = {});
   // Whether hand_over() can return true here.
   bool hands_over() const { return cgroups_ == nullptr || cgroups_->can_renew(); }
   // The only process of a run whose task has ended continues as another run, which takes over its
@@ -62,7 +63,8 @@ class Isolator {
   // For a process that could not do that. Errors: kUnavailable.
   Result<void> attach(uint64_t run, pid_t pid);
   // Its tasks have changed.
-  void update(uint64_t run, const ResourceVector& resources);
+  void update(uint64_t run, const ResourceVector& resources,
+              const std::vector<GpuDevice>& gpus = {});
   // None if the run has no group. used() is the cheaper part of usage() (Cgroups).
   std::optional<GroupUsage> used(uint64_t run) const;
   std::optional<GroupUsage> usage(uint64_t run) const;
@@ -91,11 +93,11 @@ class Isolator {
   };
   bool let_go(std::string group);
   const std::string* group_of(uint64_t run) const;
-  GroupLimits limits_of(const ResourceVector& resources) const;
+  GroupLimits limits_of(const ResourceVector& resources, const std::vector<GpuDevice>& gpus) const;
 
   std::unique_ptr<Cgroups> cgroups_;
   std::string words_;
-  int64_t processes_max_ = 0;
+  GroupOptions options_ = {};
   uint64_t last_ = 0;                     // number of the newest group
   std::map<uint64_t, std::string> runs_;  // their groups
   std::vector<std::string> idle_;         // reusable groups

@@ -17,6 +17,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/shared_memory.h"
 #include "net/users.h"
 #include "slave/executor/task_environment.h"
 #include "slave/shell/shell_program.h"
@@ -64,6 +65,7 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   variables["PROFFER_EXECUTOR_RUN"] = std::to_string(start.run);
   variables[std::string(kTokenVariable)] = start.token.str();
   variables[std::string(kSandboxVariable)] = sandbox;
+  if (options.has_own_memory) variables[kSharedMemoryVariable] = kOwnSharedMemory;
   if (!options.gpus.empty()) {
     variables[executor::kGpusVariable] = executor::print_gpus(options.gpus);
     executor::show_devices(options.gpus, start.gpus, variables);
@@ -156,7 +158,8 @@ Result<Supervisor::Ground> Supervisor::prepare(const StartExecutor& start) {
   if (!user) return user.error();
   Result<std::string> sandbox = make_sandbox(start.framework, start.executor, start.run, *user);
   if (!sandbox) return std::move(sandbox).error();
-  if (Result<void> prepared = isolator_.prepare(start.run, start.resources); !prepared) {
+  if (Result<void> prepared = isolator_.prepare(start.run, start.resources, start.gpus);
+      !prepared) {
     return std::move(prepared).error();
   }
   return Ground{.place = {*std::move(sandbox), user->uid},
@@ -226,6 +229,7 @@ Result<std::optional<ExecutorStarted>> Supervisor::start(const StartExecutor& st
     ground->request.environment.push_back(text(executor::kSecretsVariable, "=", *secrets));
   }
   ground->request.arguments = *std::move(arguments);
+  ground->request.has_own_memory = options_.has_own_memory;
   const Result<pid_t> pid = begin(start, *std::move(ground), false);
   if (!pid) return pid.error();
   return std::optional(runs_.at(*pid).id);
@@ -324,7 +328,8 @@ Result<pid_t> Supervisor::exec(const Exec& asked) {
                             .arguments = {"/bin/sh", "-c", asked.command},
                             .run_as = is_other(*user) ? std::optional(*user) : std::nullopt,
                             .joins = isolator_.entrances(task.run),
-                            .streams = asked.is_terminal ? Streams::kTerminal : Streams::kPassed},
+                            .streams = asked.is_terminal ? Streams::kTerminal : Streams::kPassed,
+                            .memory_of = options_.has_own_memory ? pid_of(task.run) : 0},
                            asked.streams);
   if (pid) execs_[*pid] = task.run;
   return pid;
@@ -394,7 +399,9 @@ void Supervisor::kill(const KillExecutor& kill) {
   }
 }
 
-void Supervisor::limit(const LimitExecutor& limit) { isolator_.update(limit.run, limit.resources); }
+void Supervisor::limit(const LimitExecutor& limit) {
+  isolator_.update(limit.run, limit.resources, limit.gpus);
+}
 
 // 0: there is no live run.
 uint64_t Supervisor::newest_run(const FrameworkId& framework, const ExecutorId& executor) const {
@@ -511,11 +518,15 @@ void Supervisor::note_unkillable(const ExecutorExited& exited) {
              << exited.framework.str() << " executor=" << exited.executor.str();
 }
 
-bool Supervisor::lives(uint64_t run) const {
-  return adopted_.contains(run) || std::any_of(runs_.begin(), runs_.end(), [run](const auto& one) {
-           return one.second.id.run == run;
-         });
+// 0: it has ended.
+pid_t Supervisor::pid_of(uint64_t run) const {
+  if (const auto at = adopted_.find(run); at != adopted_.end()) return at->second.record.pid;
+  const auto at = std::find_if(runs_.begin(), runs_.end(),
+                               [run](const auto& one) { return one.second.id.run == run; });
+  return at == runs_.end() ? 0 : at->first;
 }
+
+bool Supervisor::lives(uint64_t run) const { return adopted_.contains(run) || pid_of(run) != 0; }
 
 bool Supervisor::is_of_a_live_run(pid_t pid) const {
   // Before it runs, a command of exec() has no visible sign of its run.

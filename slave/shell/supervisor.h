@@ -46,6 +46,7 @@ class Supervisor {
     size_t descriptors = 0;          // soft limit for started processes; 0: as this process
     executor::Gpus gpus = {};        // of this machine
     std::string shm = "/dev/shm";    // a tmpfs for secrets of tasks
+    bool has_own_memory = false;     // executors have shared memory of their own
   };
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {
@@ -178,6 +179,7 @@ class Supervisor {
   static void note_unkillable(const ExecutorExited& exited);
   bool end_strays();
   bool is_of_a_live_run(pid_t pid) const;
+  pid_t pid_of(uint64_t run) const;
   bool lives(uint64_t run) const;
   void end_leftovers();
   void end_unnamed();

@@ -5,7 +5,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include "common/text.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::test {
@@ -68,6 +71,38 @@ TEST_F(GpusOfAnAgent, AreFoundByTheToolsOfTheMachine) {
   EXPECT_EQ(told({"--gpus", "2"}), "[GPU-aa,GPU-bb] [GPU-aa,GPU-bb]\n");
   EXPECT_EQ(told({}), "[] []\n");
   end(agent);
+}
+
+// Without a driver an open of a device fails, too; one that is hidden is not permitted at all.
+TEST_F(GpusOfAnAgent, TheKernelHidesTheOthers) {
+  if (geteuid() != 0 || access("/sys/fs/cgroup/devices/cgroup.procs", W_OK) != 0) {
+    GTEST_SKIP() << "not run: needs root and the controller of devices of cgroups v1";
+  }
+  const auto agent =
+      cluster_.start_agent("hiding", "cpus:4;mem:1024;gpus:[0-1]",
+                           {"--limits=required", text("--cgroup_parent=proffer-test-", getpid())});
+  ASSERT_TRUE(has_joined("hiding"));
+  EXPECT_THAT(cluster_.proffer({"agents"}).out, HasSubstr("cpu, gpus, memory, pids"));
+  const std::string look =
+      "for i in 0 1; do mknod gpu$i c 195 $i 2>/dev/null && echo sees $i; rm -f gpu$i; done; echo "
+      ".";
+  const auto seen = [&](Words words) {
+    words.insert(words.begin(), "run");
+    words.insert(words.end(), {"--", look});
+    return cluster_.proffer(words).out;
+  };
+  const auto first = cluster_.start(
+      {"run", "--name", "holds", "--gpus", "1", "--", look + " echo ready; exec sleep 1000"});
+  ASSERT_TRUE(first->line_with("sees 0"));
+  ASSERT_TRUE(first->line_with("ready"));
+  EXPECT_EQ(seen({"--gpus", "0.5"}), "sees 1\n.\n");
+  EXPECT_EQ(seen({}), ".\n");
+  EXPECT_EQ(seen({"--gpus", "0.5"}), "sees 1\n.\n");
+  EXPECT_EQ(cluster_.proffer({"exec", "holds-1", "--", look}).out, "sees 0\n.\n");
+  first->kill(SIGINT);
+  first->wait();
+  EXPECT_EQ(seen({"--gpus", "2"}), "sees 0\nsees 1\n.\n");
+  end(*agent);
 }
 
 }  // namespace

@@ -234,6 +234,54 @@ TEST_F(Limits, TheAgentIsAboveTasksAndCommandsAreNotAboveEachOther) {
       HasSubstr("262144"));
 }
 
+constexpr const char* kLeaveMemory =
+    "python3 -c 'import ctypes; l = ctypes.CDLL(None); print(l.shmget(77, 65536, 0o1600) >= 0)'; "
+    "echo data >/dev/shm/left";
+constexpr const char* kCountMemory = "ls -A /dev/shm | wc -l; tail -n +2 /proc/sysvipc/shm | wc -l";
+
+// Files in /dev/shm and segments of System V end with their task, are not seen by others, and count
+// as its memory.
+TEST_F(Limits, SharedMemoryIsThatOfATask) {
+  EXPECT_THAT(cluster_->proffer({"agents"}).out, HasSubstr("shared memory"));
+  const std::string mine = text("/dev/shm/proffer-test-of-the-machine-", getpid());
+  write_file(mine, "x");
+  const auto holder = cluster_->start({"run", "--name", "holds", "--mem", "64", "--",
+                                       std::string(kLeaveMemory) + "; echo holds; sleep 1000"});
+  ASSERT_TRUE(holder->line_with("True"));
+  ASSERT_TRUE(holder->line_with("holds"));
+  const auto count = [&](Words before) {
+    before.push_back(kCountMemory);
+    return cluster_->proffer(before).out;
+  };
+  EXPECT_EQ(count({"run", "--mem", "64", "--"}), "0\n0\n");
+  EXPECT_EQ(count({"exec", "holds-1", "--"}), "1\n1\n") << "exec is in the task";
+  EXPECT_EQ(cluster_->proffer({"exec", "holds-1", "--", "pwd; echo $PROFFER_SANDBOX"}).code, 0);
+  EXPECT_FALSE(fs::exists("/dev/shm/left"));
+  holder->kill(SIGINT);
+  holder->wait();
+  fs::remove(mine);
+
+  const Exit over = cluster_->proffer(
+      {"run", "--mem", "64", "--", "head -c 200M /dev/zero >/dev/shm/big; echo $?"});
+  EXPECT_THAT(over.err, HasSubstr("out of memory")) << over.out;
+}
+
+// One executor runs these one after the other.
+TEST_F(Limits, SharedMemoryIsEmptyForTheNextCommandOfAnExecutor) {
+  const TemporaryDirectory home;
+  const Exit array =
+      cluster_->proffer({"batch", "array", "1-6", "--resources", "cpus:4;mem:900", "--output",
+                         home / "out", "--", "sh", "-c", text(kCountMemory, "; ", kLeaveMemory)});
+  EXPECT_EQ(array.code, 0) << array.err;
+  const Exit outputs = run({"sh", "-c",
+                            "cat " + home.path() +
+                                "/out/stdout/* 2>/dev/null || "
+                                "cat " +
+                                home.path() + "/out/*"});
+  EXPECT_THAT(outputs.out, HasSubstr("0\n0\nTrue\n0\n0\nTrue\n"));
+  EXPECT_EQ(outputs.out.find("1\n"), std::string::npos) << outputs.out;
+}
+
 // The agent examines all processes of the machine when it starts, and again if an executor ended
 // meanwhile. It once read the environments of the fork bomb's processes, and served no request for
 // 40 s.

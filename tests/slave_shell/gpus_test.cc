@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/text.h"
 #include "tests/net/support.h"
 
 namespace proffer::agent {
@@ -60,6 +61,23 @@ TEST_F(FindGpus, NoneWhereThereIsNothing) {
   EXPECT_EQ(find_gpus(seconds(20), devices_.path()), Gpus());
   make_tool("echo No devices were found; exit 0");
   EXPECT_EQ(find_gpus(seconds(20), devices_.path()), Gpus());
+}
+
+TEST_F(FindGpus, TheDriverKnowsTheirMinorNumbers) {
+  const Gpus three = {{0, "GPU-aa"}, {1, "GPU-bb"}, {2, ""}};
+  EXPECT_EQ(minors_of(three, devices_.path() / "none"),
+            (std::map<int32_t, int64_t>{{0, 0}, {1, 1}, {2, 2}}));
+  const auto device = [&](const std::string& address, const std::string& uuid, int minor) {
+    std::filesystem::create_directories(devices_.path() / address);
+    devices_.write(address + "/information",
+                   text("Model: \t\t T4\nGPU UUID: \t ", uuid, "\nDevice Minor: \t ", minor, "\n"));
+  };
+  device("0000:01:00.0", "GPU-bb", 2);
+  device("0000:02:00.0", "GPU-aa", 0);
+  device("0000:03:00.0", "GPU-cc", 1);
+  // The last by its place on the bus.
+  EXPECT_EQ(minors_of(three, devices_.path()),
+            (std::map<int32_t, int64_t>{{0, 0}, {1, 2}, {2, 1}}));
 }
 
 TEST_F(FindGpus, TheyAreWholeDevicesOfTheAgent) {

@@ -13,12 +13,15 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/text.h"
 #include "slave/shell/cgroups_v1.h"
 #include "slave/shell/cgroups_v2.h"
+#include "slave/shell/device_program.h"
 #include "slave/shell/processes.h"
 #include "tests/support/temporary_directory.h"
 
@@ -262,6 +265,70 @@ TEST(CgroupsV1, OneAgentHasItsDirectory) {
       make_cgroups_v1(parse_cgroup_mounts(mountinfo()), options_of_this_test());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), ErrorCode::kFailedPrecondition);
+}
+
+TEST(CgroupsV1, HidesTheGpusOfOthers) {
+  GroupOptions options = options_of_this_test();
+  options.gpu_minors = {{0, 0}, {1, 1}};
+  Result<std::unique_ptr<Cgroups>> made =
+      make_cgroups_v1(parse_cgroup_mounts(mountinfo()), options);
+  if (!made || geteuid() != 0) GTEST_SKIP() << "needs root and cgroups v1";
+  if (to_text((*made)->enforced()) != "cpu, gpus, memory, pids (cgroups v1)") GTEST_SKIP();
+  Isolator isolator(*std::move(made), options);
+  const test::TemporaryDirectory directory;
+  // Without a driver an open fails with ENXIO, or ENODEV; a device that is hidden, with EPERM.
+  const auto outcome = [&](uint64_t run, int minor) {
+    const std::string device = directory / text("gpu", minor);
+    const std::string script =
+        text("cat ", device, " 2>&1 | grep -q 'not permitted' && exit 1; mknod ", device,
+             "-2 c 195 ", minor, " 2>/dev/null || exit 2; rm ", device, "-2");
+    return WEXITSTATUS(status_of(start_in(isolator.entrances(run), script.c_str())));
+  };
+  for (const int minor : {0, 1}) {
+    ASSERT_EQ(mknod((directory / text("gpu", minor)).c_str(), S_IFCHR | 0600, makedev(195, minor)),
+              0);
+  }
+  ASSERT_TRUE(isolator.prepare(1, amounts("cpus:1;mem:64"), {{0, kWholeDevice}}));
+  EXPECT_EQ(outcome(1, 0), 0);
+  EXPECT_EQ(outcome(1, 1), 1);
+  isolator.update(1, amounts("cpus:1;mem:64"), {{1, 500}});
+  EXPECT_EQ(outcome(1, 0), 1);
+  EXPECT_EQ(outcome(1, 1), 0);
+  // The next run in the same group has none.
+  EXPECT_TRUE(comes_true([&] { return !isolator.kill_all(1); }));
+  ASSERT_TRUE(isolator.cleanup(1, true));
+  ASSERT_TRUE(isolator.prepare(2, amounts("cpus:1;mem:64")));
+  EXPECT_EQ(outcome(2, 0), 1);
+  EXPECT_EQ(outcome(2, 1), 1);
+  isolator.cleanup(2);
+}
+
+// Programs of devices work in the groups of version 2 beside the controllers of version 1, too. The
+// devices 1:3, 1:5, 1:7 and 1:9 are /dev/null, zero, full and urandom.
+TEST(DeviceProgram, DeniesTheNamedDevicesAndNoOthers) {
+  Result<std::unique_ptr<Cgroups>> made =
+      make_cgroups_v2(parse_cgroup_mounts(mountinfo()), options_of_this_test(), true);
+  if (!made) GTEST_SKIP() << made.error().message();
+  ASSERT_TRUE((*made)->make("1"));
+  const std::string entrance = (*made)->entrances("1").front();
+  const std::string folder = fs::path(entrance).parent_path();
+  const auto can_open = [&](const char* device) {
+    const std::string script = text("exec 3<", device);
+    return WEXITSTATUS(status_of(start_in({entrance}, script.c_str()))) == 0;
+  };
+  if (const Result<void> denied = deny_devices(folder, 1, {5, 9}); !denied) {
+    GTEST_SKIP() << denied.error().message();
+  }
+  EXPECT_TRUE(can_open("/dev/null"));
+  EXPECT_FALSE(can_open("/dev/zero"));
+  EXPECT_TRUE(can_open("/dev/full"));
+  EXPECT_FALSE(can_open("/dev/urandom"));
+  ASSERT_TRUE(deny_devices(folder, 1, {7}));
+  EXPECT_TRUE(can_open("/dev/zero"));
+  EXPECT_FALSE(can_open("/dev/full"));
+  ASSERT_TRUE(deny_devices(folder, 1, {}));
+  EXPECT_TRUE(can_open("/dev/full"));
+  EXPECT_TRUE(comes_true([&] { return (*made)->remove("1").has_value(); }));
 }
 
 // --- runs --------------------------------------------------------------------------------------

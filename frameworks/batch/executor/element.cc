@@ -20,6 +20,7 @@
 #include "frameworks/batch/core/array.h"
 #include "frameworks/batch/executor/posix.h"
 #include "net/left_processes.h"
+#include "net/shared_memory.h"
 #include "net/warn_group.h"
 
 namespace proffer::batch {
@@ -267,6 +268,7 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
     const std::lock_guard lock(group_.mutex_);
     group_.group_ = -1;
   }
+  if (std::getenv(kSharedMemoryVariable) != nullptr) empty_shared_memory();
   if (!in_time) return kTimedOutCode;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
