@@ -47,6 +47,9 @@ namespace {
 constexpr Duration kFollowEvery = milliseconds(50);  // delay until a follower sees appended bytes
 // Interval of checks whether a silent stream's reader has disconnected.
 constexpr Duration kLookEvery = seconds(1);
+// libmicrohttpd maps what is above 32 KiB, and gives it back to the system with its connection;
+// what is less stays in the process's heap after thousands of connections.
+constexpr size_t kConnectionBytes = kHttpRequestBytesMax + size_t{4} * 1024;
 constexpr unsigned kIdleSecondsMax = 60;  // for a connection without reads and writes
 
 constexpr Duration kGuestsEvery = milliseconds(500);  // interval of checks for overdue connections
@@ -672,7 +675,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options optio
       static_cast<MHD_socket>(listener->fd.get()), MHD_OPTION_THREAD_POOL_SIZE,
       unsigned{kHttpThreads}, MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(connections_max),
       MHD_OPTION_CONNECTION_TIMEOUT, kIdleSecondsMax, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      kHttpRequestBytesMax, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, nullptr,
+      kConnectionBytes, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, nullptr,
       MHD_OPTION_NOTIFY_COMPLETED, on_completed, impl.get(), MHD_OPTION_NOTIFY_CONNECTION,
       on_connection, impl.get(), MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
   if (impl->daemon == nullptr) {

@@ -71,6 +71,9 @@ DEFINE_string(
 DEFINE_string(
     resources, "",
     "as in cpus:2;mem:2048;gpus:2;ports:[31000-32000], or gpus:[0,2-3]; default: detected");
+DEFINE_string(
+    system_reserved, "",
+    "kept from all tasks, as in cpus:0.5;mem:2GiB; default: a tenth of mem, at most 1GiB");
 DEFINE_string(reserved, "",
               "resources reserved for one role each, as in ads=cpus:1;mem:1GiB,batch=cpus:2");
 DEFINE_string(attributes, "",
@@ -110,7 +113,9 @@ DaemonHelp help() {
           "that do not come back.",
       .source = __FILE__,
       .sections =
-          {{"Essentials", {"master", "work_dir", "name", "resources", "reserved", "attributes"}},
+          {{"Essentials",
+            {"master", "work_dir", "name", "resources", "system_reserved", "reserved",
+             "attributes"}},
            {"Network", {"http_port", "http_address", "http_names", "https_port", "https_host"}},
            {"Users", {"master_user", "operators_group"}},
            {"Tasks", {"limits", "cpu_cap", "task_processes_max", "cgroup_parent", "tasks_on_exit"}},
@@ -122,9 +127,10 @@ DaemonHelp help() {
             {"heartbeat", "master_timeout", "executor_timeout", "executor_reregister_timeout"}},
            {"Logging", {"log_format"}}},
       .end =
-          "Without --resources, the agent offers the CPUs that it may use, the memory that it may "
-          "use less a tenth (at most 1 GiB less), 90 % of the free disk, the machine's GPUs and "
-          "the ports 31000-32000. SIGTERM and Ctrl-C end the agent; --tasks_on_exit says whether "
+          "Without --resources, the agent offers the CPUs and the memory that it may use and 90 % "
+          "of the free disk, less --system_reserved, the machine's GPUs and the ports "
+          "31000-32000. As root it keeps the memory of all tasks together within the machine's "
+          "less --system_reserved. SIGTERM and Ctrl-C end the agent; --tasks_on_exit says whether "
           "its tasks keep running. Exit codes: 0 ended by a signal, 1 cannot start or go on, 2 "
           "wrong usage."};
 }
@@ -220,6 +226,16 @@ agent::AgentShellOptions options_from_flags() {
     if (options.resources->amounts.is_zero()) {
       exit_with(Error::invalid_argument("--resources must have more than zero of some kind"), 2);
     }
+  }
+  if (!FLAGS_system_reserved.empty()) {
+    const Resources kept =
+        flag_value("system_reserved", parse_agent_resources(FLAGS_system_reserved));
+    if (kept.amounts[ResourceKind::kGpus] != 0 || !kept.ports.empty()) {
+      exit_with(Error::invalid_argument(text("--system_reserved takes cpus, mem and disk, not ",
+                                             quoted(FLAGS_system_reserved))),
+                2);
+    }
+    options.system_reserved = kept.amounts;
   }
   if (!FLAGS_attributes.empty()) {
     options.core.attributes = flag_value("attributes", parse_attributes(FLAGS_attributes));

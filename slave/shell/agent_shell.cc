@@ -339,7 +339,7 @@ void AgentShell::Impl::know_resources() {
   gpus = find_gpus();
   Resources& total = options.core.total;
   if (!options.resources) {
-    total = detect_resources(options.work_dir);
+    total = detect_resources(options.work_dir, options.system_reserved.value_or(system_reserve()));
     return add_gpus(gpus, total);
   }
   total = *options.resources;
@@ -360,6 +360,7 @@ Result<void> AgentShell::Impl::isolate() {
   groups.files_kept_max = shares.group_files;
   groups.agent_cpus_milli = options.core.total.amounts[ResourceKind::kCpus];
   groups.gpu_minors = minors_of(gpus);
+  groups.memory_bytes = bytes_for_tasks(options.system_reserved.value_or(system_reserve()));
   Result<std::unique_ptr<Isolator>> chosen = Isolator::choose(options.limits, groups);
   if (!chosen) return std::move(chosen).error();
   isolator = *std::move(chosen);

@@ -23,6 +23,7 @@ namespace proffer::agent {
 struct AgentShellOptions {
   AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are set here
   std::optional<Resources> resources = {};                     // none: those of this machine
+  std::optional<ResourceVector> system_reserved = {};          // none: system_reserve()
   Masters masters = {};                                        // one of them leads
   std::optional<ClientKeys> keys = {};                         // for masters on other machines
   std::function<ClientKeys(const ClientKeys&)> keys_now = {};  // as Dealer::Options

@@ -48,6 +48,7 @@ struct GroupOptions {
   std::string parent = "proffer";  // below the root of each hierarchy
   std::string agent = {};          // a permanent name of the agent, unique on this machine
   int64_t agent_cpus_milli = 0;    // the weight of all groups of the agent
+  int64_t memory_bytes = 0;        // maximum of all groups of the agent together; 0: none
   int64_t processes_max = 0;       // per group, including threads; 0: by processes_for()
   bool is_cpu_capped = false;      // cpus are also a maximum
   size_t files_kept_max = 0;       // maximum of group files that stay open

@@ -441,6 +441,9 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
     if (one.has("pids")) {
       write_value(one.folder + "/pids.max", std::to_string(processes_of_all()));
     }
+    if (one.has("memory") && options.memory_bytes > 0) {
+      write_value(one.folder + "/memory.limit_in_bytes", std::to_string(options.memory_bytes));
+    }
     if (!one.has("cpu")) continue;
     // All groups of the agent together have the weight of its CPUs compared with other groups.
     write_value(one.folder + "/cpu.shares", shares);

@@ -295,6 +295,9 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>&
     }
   }
   write_value(folder + "/pids.max", std::to_string(processes_of_all()));
+  if (options.memory_bytes > 0) {
+    write_value(folder + "/memory.max", std::to_string(options.memory_bytes));
+  }
   cgroups::remove_abandoned({parent}, options.agent);
   // A service manager keeps the group of its service, with the weight that its unit has.
   cgroups::OwnGroup own_group;

@@ -101,7 +101,7 @@ int64_t mib_of_memory() {
     const std::optional<int64_t> limit = read_number(path);
     if (limit && *limit > 0) mib = std::min(mib, *limit / kBytesPerMib);
   }
-  return std::max<int64_t>(0, mib - std::min(kReserveMaxMib, mib / 10));
+  return mib;
 }
 
 int64_t mib_of_disk(const std::string& directory) {
@@ -152,12 +152,23 @@ Result<std::string> folder_of_user() {
 
 }  // namespace
 
-Resources detect_resources(const std::string& work_dir) {
+ResourceVector system_reserve() {
+  return ResourceVector::of(0, std::min(kReserveMaxMib, mib_of_memory() / 10) * 1000);
+}
+
+Resources detect_resources(const std::string& work_dir, const ResourceVector& reserved) {
   Resources found;
   found.amounts = ResourceVector::of(milli_cpus(), mib_of_memory() * 1000,
                                      std::min(mib_of_disk(work_dir) * 1000, kAmountMax));
+  for (ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem, ResourceKind::kDisk}) {
+    found.amounts[kind] = std::max<int64_t>(0, found.amounts[kind] - reserved[kind]);
+  }
   found.ports = PortSet({{31000, 32000}});
   return found;
+}
+
+int64_t bytes_for_tasks(const ResourceVector& reserved) {
+  return std::max<int64_t>(0, mib_of_memory() - reserved[ResourceKind::kMem] / 1000) * kBytesPerMib;
 }
 
 PortSet ports_in_use(const PortSet& ports) {

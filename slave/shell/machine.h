@@ -10,9 +10,14 @@
 
 namespace proffer::agent {
 
-// The CPUs that this process may use, memory less a reserve for the system, free disk of `work_dir`
-// less a tenth, and the ports 31000 to 32000, within the limits of its own cgroup.
-Resources detect_resources(const std::string& work_dir);
+// What is kept for the system unless an operator says otherwise: a tenth of the memory, at most
+// 1 GiB.
+ResourceVector system_reserve();
+// The CPUs and the memory that this process may use, within the limits of its own cgroup, and the
+// free disk of `work_dir` less a tenth, all without `reserved`; and the ports 31000 to 32000.
+Resources detect_resources(const std::string& work_dir, const ResourceVector& reserved);
+// The memory of the machine that all tasks together may use.
+int64_t bytes_for_tasks(const ResourceVector& reserved);
 
 // The ports in `ports` on which no task could listen now: they are in use, or not allowed to this
 // user. O(ports).

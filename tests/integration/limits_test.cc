@@ -234,6 +234,25 @@ TEST_F(Limits, TheAgentIsAboveTasksAndCommandsAreNotAboveEachOther) {
       HasSubstr("262144"));
 }
 
+TEST_F(Limits, AllTasksTogetherLeaveTheSystemItsPart) {
+  const auto limit_of = [&](Words flags) {
+    agent_->kill(SIGTERM);
+    agent_->wait();
+    start_agent(std::move(flags));
+    return std::stoll(read_file("/sys/fs/cgroup/memory/" + parent_ + "/" + group_of_agent() +
+                                "/memory.limit_in_bytes"));
+  };
+  const int64_t gibi = int64_t{1} << 30;
+  const int64_t by_default = limit_of({});
+  EXPECT_EQ(by_default - limit_of({"--system_reserved=cpus:0.5;mem:2GiB"}), gibi)
+      << "of this machine's memory a tenth is more than 1 GiB";
+  EXPECT_THAT(read_file(text("/sys/fs/cgroup/pids/", parent_, "/", group_of_agent(), "/pids.max")),
+              testing::Not(HasSubstr("max")));
+  const Exit bad = run({program("proffer-agent"), "--system_reserved=gpus:1"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("--system_reserved takes cpus, mem and disk, not 'gpus:1'"));
+}
+
 constexpr const char* kLeaveMemory =
     "python3 -c 'import ctypes; l = ctypes.CDLL(None); print(l.shmget(77, 65536, 0o1600) >= 0)'; "
     "echo data >/dev/shm/left";

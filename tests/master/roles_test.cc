@@ -52,7 +52,8 @@ TEST(Roles, WhatTheTableDoesNotAllowIsRefusedWithTheNumbers) {
   s.calls(guarantee("eng", "cpus:10"));
   EXPECT_EQ(s.calls(guarantee("eng/ads", "cpus:11")).find("the guarantees of the roles in 'eng'"),
             0u);
-  EXPECT_NE(s.calls(limit("eng", "cpus:9")).find("cpus:10, is above the limit"), std::string::npos);
+  EXPECT_NE(s.calls(limit("eng", "cpus:9")).find("cpus:10, is above its own limit"),
+            std::string::npos);
   SetRole weight = set("eng");
   weight.weight = 0;
   EXPECT_NE(s.calls(weight).find("between 0.001 and 1000, not 0"), std::string::npos);

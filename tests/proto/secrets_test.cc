@@ -45,7 +45,7 @@ TEST(StaticPorts, AreOfPortNamesAndDifferent) {
   for (const auto& [ports, why] :
        {std::pair<std::map<std::string, uint16_t>, std::string>{{{"x", 80}}, "not of 'x'"},
         {{{"a", 0}}, "from 1 to 65535, not 0"},
-        {{{"a", 80}, {"b", 80}}, "not 80 both"}}) {
+        {{{"a", 80}, {"b", 80}}, "not both 80"}}) {
     const Result<void> checked = check_static_ports(ports, {"a", "b"});
     ASSERT_FALSE(checked) << why;
     EXPECT_THAT(checked.error().message(), HasSubstr(why));

@@ -250,7 +250,7 @@ const Mistake kMistakes[] = {
      {"line 2", "open", "declared_duration"}},
     {"half a gang",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, gang: 3}]}]",
-     {"line 2", "4", "gang, 3"}},
+     {"line 2", "4", "count 4 must be a multiple of gang 3"}},
     {"gang of open offers",
      "agents: [{A}]\nframeworks: [{name: f, takes: open, tasks: [{T}, gang: 2}]}]",
      {"line 2", "open", "gang"}},

@@ -34,7 +34,7 @@ class CombiningSort : public LineSink {
   Result<void> combine();
 
   const Options options_;
-  const KeyRule& keys_;
+  KeyRule keys_;
   SortBuffer given_;
   ExternalSort combined_;
   std::optional<TaskTrouble> trouble_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "common/result.h"
 #include "frameworks/batch/core/keys.h"
@@ -27,10 +28,10 @@ class LineSource {
   virtual std::string_view line() const = 0;
 };
 
-// Orders lines of the same task: by partition, then by key. For one KeyRule.
+// Orders lines of the same task: by partition, then by key.
 class LineOrder {
  public:
-  explicit LineOrder(const KeyRule& rule) : rule_(rule) {}
+  explicit LineOrder(KeyRule rule) : rule_(std::move(rule)) {}
   struct Place {
     uint32_t partition = 0;
     uint64_t prefix = 0;
@@ -49,7 +50,7 @@ class LineOrder {
   const KeyRule& rule() const { return rule_; }
 
  private:
-  const KeyRule& rule_;
+  KeyRule rule_;
 };
 
 }  // namespace proffer::batch

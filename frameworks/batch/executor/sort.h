@@ -85,7 +85,7 @@ class ExternalSort : public LineSink {
 
   const std::string directory_;
   const int64_t bytes_;
-  const KeyRule& keys_;
+  KeyRule keys_;
   SortBuffer buffer_;
   std::vector<Run> runs_;
 };
