@@ -1,13 +1,18 @@
 // The effect of careless schedulers on launches: the latency of a task of an honest framework,
-// alone and beside five schedulers that each repeat one wrong launch forever, in turn.
+// alone and beside one scheduler that is careless in one way (tests/integration/careless), as the
+// same user and, if root runs this, as another one.
 //
 //   build/bin/careless_neighbours [PAIRS] [LAUNCHES] [RESULTS.md]
 
+#include <algorithm>
 #include <cstdlib>
-#include <memory>
+#include <filesystem>
+#include <iostream>
+#include <string>
 #include <vector>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "bench/results.h"
 #include "bench/run_once.h"
@@ -18,9 +23,12 @@
 namespace {
 
 using namespace proffer;
+namespace fs = std::filesystem;
 
-constexpr const char* kFaults[] = {"reused_id", "negative_shape", "no_ask", "wrong_ask",
-                                   "too_large"};
+constexpr const char* kFaults[] = {
+    "declines", "holds",   "silent", "stale", "reused_id",  "no_ask",   "fails",      "blocks",
+    "stops",    "million", "asks",   "kills", "suppresses", "messages", "reconciles", "store"};
+constexpr const char* kOtherUser = "65534";
 
 // Until the update `running` arrives.
 std::vector<int64_t> launches(const test::Cluster& cluster, int count) {
@@ -34,32 +42,39 @@ struct Pair {
   std::vector<int64_t> beside = {};
 };
 
-Pair measure(const test::Cluster& cluster, int count) {
+// `uid` is empty for the user of this process.
+Pair measure(const test::Cluster& cluster, const std::string& fault, const std::string& uid,
+             int count) {
   Pair pair;
   pair.alone = launches(cluster, count);
-  std::vector<std::unique_ptr<test::Process>> careless;
-  for (const char* fault : kFaults) {
-    careless.push_back(std::make_unique<test::Process>(
-        test::Words{test::program_of_tests("careless_framework"), "--master=" + cluster.master(),
-                    text("--name=", fault), text("--fault=", fault)}));
-    CHECK(careless.back()->line_with("offer 2")) << fault;
-  }
+  test::Words words = {test::program_of_tests("careless_framework"), "--master=" + cluster.master(),
+                       text("--name=", fault), text("--fault=", fault)};
+  if (!uid.empty()) words.push_back("--uid=" + uid);
+  test::Process careless(words);
+  CHECK(careless.line_with("offer 1")) << fault << ": " << careless.err();
   pair.beside = launches(cluster, count);
-  for (const auto& one : careless) one->kill(SIGTERM);
+  careless.kill(SIGCONT);
+  careless.kill(SIGTERM);
+  careless.wait();
   return pair;
 }
 
-double ratio(const Pair& pair, int percent) {
-  return static_cast<double>(bench::percentile(pair.beside, percent)) /
-         static_cast<double>(bench::percentile(pair.alone, percent));
-}
-
-std::string median_ratio(const std::vector<Pair>& pairs, int percent) {
-  std::vector<int64_t> hundredths;
+std::string row(const std::string& name, const std::vector<Pair>& pairs) {
+  std::vector<int64_t> beside;
+  std::string cells;
   for (const Pair& pair : pairs) {
-    hundredths.push_back(static_cast<int64_t>(100 * ratio(pair, percent) + 0.5));
+    beside.insert(beside.end(), pair.beside.begin(), pair.beside.end());
   }
-  return bench::hundredths(bench::percentile(hundredths, 50));
+  for (const int percent : {50, 99}) {
+    std::vector<int64_t> ratios;
+    for (const Pair& pair : pairs) {
+      ratios.push_back(100 * bench::percentile(pair.beside, percent) /
+                       std::max<int64_t>(1, bench::percentile(pair.alone, percent)));
+    }
+    cells += text(" | ", bench::hundredths(bench::percentile(beside, percent) / 10), " | ",
+                  bench::hundredths(bench::percentile(ratios, 50)));
+  }
+  return text("| ", name, cells, " |\n");
 }
 
 }  // namespace
@@ -75,24 +90,34 @@ int main(int argc, char** argv) {
   CHECK_GT(count, 0);
   setenv("PROFFER_BIN_DIR", test::program("").c_str(), 0);
   const test::Cluster cluster({.agents = 1});
+  // Another user may reach the master's socket.
+  const fs::path dir = cluster.dir();
+  for (const fs::path& passed : {dir.parent_path(), dir}) {
+    fs::permissions(passed, fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
+  }
   launches(cluster, 20);  // warm up
-  std::vector<Pair> all;
-  Pair sum;
-  for (int i = 0; i < pairs; ++i) {
-    const Pair pair = measure(cluster, count);
-    sum.alone.insert(sum.alone.end(), pair.alone.begin(), pair.alone.end());
-    sum.beside.insert(sum.beside.end(), pair.beside.begin(), pair.beside.end());
-    all.push_back(pair);
+  std::string rows;
+  std::vector<std::string> users = {""};
+  if (geteuid() == 0) users.emplace_back(kOtherUser);
+  for (const char* fault : kFaults) {
+    for (const std::string& uid : users) {
+      std::vector<Pair> measured;
+      for (int i = 0; i < pairs; ++i) measured.push_back(measure(cluster, fault, uid, count));
+      const std::string line =
+          row(text(fault, uid.empty() ? ", same user" : ", another user"), measured);
+      std::cerr << line;
+      rows += line;
+    }
   }
   bench::write_section(
       path, "careless_neighbours", text("build/bin/careless_neighbours ", pairs, " ", count),
       text("The time from the request for a framework of one task until its client gets `running`, "
-           "alone and beside five schedulers that endlessly repeat a wrong launch (a used task id, "
-           "a negative shape, no ask, an unknown ask, more than offered); ",
-           pairs, " alternating pairs of ", count,
-           " launches each; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
-           bench::latency_row("alone", sum.alone), bench::latency_row("beside them", sum.beside),
-           "| ratio, median of the pairs | ", median_ratio(all, 50), " | ", median_ratio(all, 99),
-           " |\n"));
+           "beside one scheduler that is careless in one way "
+           "(tests/integration/careless/careless_framework.cc), and its ratio to the time alone "
+           "just before; ",
+           pairs, " pairs of ", count,
+           " launches for each row; milliseconds, and medians of the pairs' ratios.\n\n"
+           "| neighbour | p50 | by alone | p99 | by alone |\n|---|---|---|---|---|\n",
+           rows));
   return 0;
 }

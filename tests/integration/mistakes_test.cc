@@ -258,7 +258,7 @@ TEST_F(Mistakes, AreAnsweredWithValueAllowedAndNextStep) {
            0},
           {48,
            {"role", "set", "eng", "--guarantee", "cpus:2", "--limit", "cpus:1"},
-           {{"cpus:2"}, {"above the limit"}, {"lower the guarantee or raise the limit"}},
+           {{"cpus:2"}, {"above its own limit"}, {"lower the guarantee or raise the limit"}},
            1},
           {49,
            {"role", "set", "eng", "--users", "root,nosuchuser"},
