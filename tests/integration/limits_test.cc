@@ -244,6 +244,8 @@ TEST_F(Limits, AllTasksTogetherLeaveTheSystemItsPart) {
     }
     return 0LL;
   };
+  // Without a limit it is almost 2^63.
+  ASSERT_TRUE(eventually([&] { return limit() > 0 && limit() < int64_t{1} << 60; })) << limit();
   const int64_t by_default = limit();
   agent_->kill(SIGTERM);
   agent_->wait();

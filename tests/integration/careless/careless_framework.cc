@@ -9,9 +9,9 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include <grp.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -24,6 +24,7 @@ using namespace proffer;
 
 constexpr const char* kShape = "cpus:0.1;mem:32";
 constexpr int kAtOnce = 10;
+constexpr int kBlocksMillis = 5'000;
 
 proto::TaskSpec task(const std::string& id, const std::string& command = "true") {
   proto::TaskSpec made;
@@ -94,7 +95,7 @@ const std::map<std::string, Fault>& faults() {
       {"blocks",
        {.on_offer =
             [](sdk::Scheduler& self, const Offer& offer, int64_t) {
-              std::this_thread::sleep_for(std::chrono::seconds(5));
+              poll(nullptr, 0, kBlocksMillis);
               self.decline(offer);
             }}},
       {"stops", {.on_offer = [](sdk::Scheduler&, const Offer&, int64_t) { std::raise(SIGSTOP); }}},
