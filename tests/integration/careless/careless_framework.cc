@@ -140,7 +140,9 @@ int main(int argc, char** argv) {
   }
   CHECK(faults().contains(name)) << name;
   const Fault& fault = faults().at(name);
-  sdk::Scheduler self(sdk::options_from(argc, argv, "careless", {"fault", "uid"}));
+  sdk::SchedulerOptions options = sdk::options_from(argc, argv, "careless", {"fault", "uid"});
+  if (fault.is_open) options.mode = OfferMode::kOpen;
+  sdk::Scheduler self(options);
   int64_t offers = 0;
   int64_t calls = 0;
   if (!fault.is_open) self.ask("work", kShape, 2);
