@@ -277,6 +277,7 @@ void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const
   run.assignment.ticket.clear();  // The ticket is for masters, not for tasks.
   if (becomes) run.becomes = proto::ExecutorPlace{key.second, executor.sandbox};
   send_to_executor(executor, std::move(run), step);
+  bound_start({key.first, task}, entry, step);
   if (live.kill) {
     send_to_executor(executor, proto::KillTask{key.first, task, live.kill->grace}, step);
   }

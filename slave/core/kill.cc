@@ -11,6 +11,10 @@
 namespace proffer::agent {
 namespace {
 
+// From the time when an executor has a command until it reports it as running; after that, a
+// command that has stopped its executor would never meet its maximum run time.
+constexpr Duration kStartAllowance = seconds(10);
+
 // A task above its limit has failed; others were killed on request.
 proto::TaskState state_of(proto::TaskReason reason) {
   return reason == proto::TaskReason::kOutOfDisk ? proto::TaskState::kFailed
@@ -88,6 +92,15 @@ void Agent::State::bound_run(const TaskKey& key, const TaskEntry& task) {
   const Duration most = task.record.spec.max_run_time;
   if (most <= Duration() || task.started_at == Time()) return;
   deadlines_.arm({Deadline::Kind::kTaskRun, key.first, key.second.str()}, task.started_at + most);
+}
+
+// Of a command without init steps, which starts as soon as its executor has it.
+void Agent::State::bound_start(const TaskKey& key, const TaskEntry& task, Step& step) {
+  const proto::TaskSpec& spec = task.record.spec;
+  const bool starts_at_once = spec.executor == proto::kCommandExecutor && spec.data.empty();
+  if (!starts_at_once || spec.max_run_time <= Duration() || task.started_at != Time()) return;
+  deadlines_.arm({Deadline::Kind::kTaskRun, key.first, key.second.str()},
+                 step.now + spec.max_run_time + kStartAllowance);
 }
 
 void Agent::State::run_overdue(const TaskKey& key, Step& step) {

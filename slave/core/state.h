@@ -310,6 +310,7 @@ class Agent::State {
   void kill_task(const TaskKey& key, Kill kill, Step& step);
   void kill_overdue(const TaskKey& key, Step& step);
   void bound_run(const TaskKey& key, const TaskEntry& task);
+  void bound_start(const TaskKey& key, const TaskEntry& task, Step& step);
   void run_overdue(const TaskKey& key, Step& step);
   void say_why_killed(const TaskKey& key, proto::TaskStatus& status) const;
   void shut_down(const ExecutorKey& key, Duration grace, Step& step);

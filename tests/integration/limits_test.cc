@@ -234,6 +234,13 @@ TEST_F(Limits, TheAgentIsAboveTasksAndCommandsAreNotAboveEachOther) {
       HasSubstr("262144"));
 }
 
+TEST_F(Limits, ATaskThatStopsItsExecutorEndsAtItsLimitAllTheSame) {
+  const Exit task = cluster_->proffer({"run", "--mem", "64", "--max-run-time", "1s", "--grace",
+                                       "0s", "--", "sleep 0.3; kill -STOP $PPID; sleep 1000"});
+  EXPECT_EQ(task.code, 137);
+  EXPECT_THAT(task.err, HasSubstr("its maximum run time"));
+}
+
 TEST_F(Limits, AllTasksTogetherLeaveTheSystemItsPart) {
   const auto limit = [&] {
     std::error_code none;

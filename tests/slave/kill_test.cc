@@ -87,6 +87,20 @@ proto::RunTask bounded(const std::string& id, Duration most) {
   return run;
 }
 
+// A command that stops its executor at once is never reported as running.
+TEST(MaxRunTime, EndsATaskThatIsNeverReportedAsRunning) {
+  AgentScenario s;
+  s.registered();
+  s.run(bounded("t1", seconds(3)));
+  s.hello("t1");
+  s.pass(seconds(12));
+  EXPECT_TRUE(s.told_executors<proto::KillTask>().empty());
+  s.pass(seconds(1));
+  EXPECT_EQ(s.told_executors<proto::KillTask>().size(), 1u);
+  s.pass(kKillGrace + seconds(5));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+}
+
 TEST(MaxRunTime, KillsATaskSoLongAfterItsStart) {
   AgentScenario s;
   s.registered();
