@@ -281,7 +281,7 @@ std::vector<Violation> Allocator::violations() const {
   cluster_->check(found);
   waiting_->check(found);
   // The laws of a decision hold until the next event.
-  if (!cluster_->dirty) fair::check_decision(*cluster_, waiting_->gate, *last_, found);
+  if (!cluster_->dirty) fair::check_decision(*cluster_, *waiting_, *last_, found);
   return found;
 }
 

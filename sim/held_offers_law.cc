@@ -127,10 +127,11 @@ std::vector<Violation> HeldOffersLaw::look(const MasterWord& word,
       const Time begin = known == since_.end() ? now : known->second;
       since.emplace(key, begin);
       if (now - begin <= kDemandMax) continue;
-      found.push_back(
-          {text("the ask ", ask.ask.str(), " of ", row.framework.str(),
-                " is below its share, and has waited for ", to_text(now - begin),
-                " for old offers of ", held->first.str(), " to frameworks above their share")});
+      found.push_back({text("the ask ", ask.ask.str(), " of ", row.framework.str(),
+                            " is below its share, and has waited for ", to_text(now - begin),
+                            " for old offers of ", held->first.str(),
+                            " to frameworks above their share: its role has ", to_text(use),
+                            " and is entitled to ", to_text(role.entitlement))});
     }
   }
   since_ = std::move(since);

@@ -53,6 +53,7 @@ Decision Round::decide() {
 
 void Round::let_time_pass() {
   end_leases();
+  waiting_.unanswered.let_time_pass(now_);
   cluster_.end_filters(now_);
   for (AskEntry* ask : cluster_.fire_alarms(now_)) waiting_.stop(*ask);
   cluster_.note_runs(now_);

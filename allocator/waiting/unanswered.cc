@@ -18,6 +18,8 @@ namespace {
 constexpr Duration kLookEvery = milliseconds(250);
 // A leaf that was not served by a rescind causes no other one for this time.
 constexpr Duration kVainFor = seconds(5);
+// For this time after a rescind the agent is not offered to leaves that take nothing.
+constexpr Duration kUnprobedFor = seconds(1);
 // The maximum number of looks at an agent for one demand, in one look.
 constexpr int64_t kTriesMax = 10'000;
 // Entitlements are rounded: uses that differ by no more than this part of the total are the same.
@@ -469,6 +471,7 @@ bool Unanswered::rescind(Time now) {
     Leaf& holder = *offer->leaf;
     Agent& agent = *offer->agent;
     const bool is_open = offer->grant->offer.fills.empty();
+    unprobed_[agent.id] = later(now, kUnprobedFor);
     cluster_.note_unused(*holder.owner, now);
     cluster_.rescind(id, RescindReason::kUnanswered);
     // It has no share, and would come first with the least share.
@@ -480,6 +483,19 @@ bool Unanswered::rescind(Time now) {
   if (look.chosen().empty()) return false;
   cluster_.wake_denied();
   return true;
+}
+
+void Unanswered::let_time_pass(Time now) {
+  for (auto at = unprobed_.begin(); at != unprobed_.end();) {
+    if (at->second > now) {
+      ++at;
+      continue;
+    }
+    // Leaves look at it again.
+    const auto agent = cluster_.agents.find(at->first);
+    if (agent != cluster_.agents.end()) cluster_.refresh(*agent->second, true);
+    at = unprobed_.erase(at);
+  }
 }
 
 // A leaf for which offers were rescinded, and which has no more than before, was not served.
@@ -498,6 +514,7 @@ std::optional<Time> Unanswered::next_deadline() const {
   const auto& due = cluster_.outstanding.by_answer();
   const auto at = due.upper_bound({cluster_.decided_at, OfferId(~uint64_t{0})});
   if (at != due.end()) next = next ? std::min(*next, at->first) : at->first;
+  for (const auto& [id, until] : unprobed_) next = next ? std::min(*next, until) : until;
   return next;
 }
 

@@ -34,6 +34,13 @@ class Unanswered {
   // a bounded number of looks at an agent.
   bool rescind(Time now);
   std::optional<Time> next_deadline() const;
+  // Whether the leaf, which takes nothing of its offers, gets no probe of the agent for now: offers
+  // of the agent were rescinded for a demand, and such leaves come first with the least share.
+  bool is_withheld(const Leaf& leaf, const Agent& agent) const {
+    return leaf.refuses && !unprobed_.empty() && unprobed_.count(agent.id) > 0;
+  }
+  // Called at the beginning of a decision.
+  void let_time_pass(Time now);
   // Answers may be on the way that were not read yet: no rescinds before this time.
   void spare(Time until) { spared_until_ = until; }
 
@@ -48,6 +55,7 @@ class Unanswered {
   LeafId from_ = {};           // the leaf with which the next look begins
   // The leaves for which offers were rescinded, with their use before that.
   std::vector<std::pair<LeafId, ResourceVector>> served_;
+  std::map<AgentId, Time> unprobed_;  // see is_withheld(); until when
   // The leaves that were not served by a rescind, and until when they cause no other one.
   std::map<LeafId, Time> vain_until_;
 };

@@ -170,6 +170,17 @@ TEST_F(Unanswered, ASuppressedHolderKeepsNothingThatOthersWant) {
   EXPECT_TRUE(s.framework("holder").offers().empty());
 }
 
+// A framework that takes nothing has the least share, and would come first.
+TEST_F(Unanswered, WhatIsRescindedIsNotHeldByAnotherThatTakesNothing) {
+  for (int i = 1; i <= 4; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB");
+  for (const char* idle : {"h1", "h2", "h3"}) s.framework(idle).subscribes();
+  s.advance(kOfferTimeout + kDeclineFilter);
+  ASSERT_EQ(cpus("h1") + cpus("h2") + cpus("h3"), 16);
+  s.framework("worker").asks("cpus:1;mem:1GiB", 100);
+  s.advance(kPatience / 2);
+  EXPECT_EQ(cpus("worker"), 16);
+}
+
 // One framework after the other takes what the worker leaves; the worker waits for the first only.
 TEST_F(Unanswered, HoldersInTurnCostOnePatience) {
   hold_all();
