@@ -110,6 +110,7 @@ std::vector<Violation> HeldOffersLaw::look(const MasterWord& word,
   for (const proto::FrameworkRow& row : word.frameworks) {
     const auto at = of_framework.find(row.framework);
     if (at == of_framework.end() || row.state != proto::FrameworkState::kConnected) continue;
+    if (!row.offered.is_zero()) continue;  // It leaves offers unanswered itself.
     const proto::RoleRow& role = *at->second;
     for (const proto::AskRow& ask : row.asks) {
       const ResourceVector use = role.allocated + role.offered;

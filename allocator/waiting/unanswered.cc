@@ -99,7 +99,15 @@ class Unanswered::Look {
     const size_t before = chosen_.size();
     const bool is_unknown = leaf.mode == OfferMode::kOpen && leaf.implied() == nullptr;
     if (is_unknown) {
-      if (!leaf.refuses) serve(demand_of(leaf, nullptr, cluster_.options.min_offer));
+      // Only its first offer, of at least a quarter of its share: several such frameworks would
+      // take offers from each other by turns.
+      if (leaf.refuses || !leaf.use().is_zero()) return false;
+      ResourceVector shape = (leaf.entitlement - leaf.use()).max(ResourceVector());
+      for (const ResourceKind kind : kResourceKinds) {
+        const int64_t least = shape[kind] > 0 ? cluster_.options.min_offer[kind] : 0;
+        shape[kind] = std::max(shape[kind] / 4, least);
+      }
+      if (!shape.is_zero()) serve(demand_of(leaf, nullptr, shape));
       return chosen_.size() > before;
     }
     for (AskEntry* ask : leaf.order) {
@@ -471,6 +479,7 @@ bool Unanswered::rescind(Time now) {
     Leaf& holder = *offer->leaf;
     Agent& agent = *offer->agent;
     const bool is_open = offer->grant->offer.fills.empty();
+    holders_.emplace(LeafId{holder.framework, holder.role->name}, holder.use());
     unprobed_[agent.id] = later(now, kUnprobedFor);
     cluster_.note_unused(*holder.owner, now);
     cluster_.rescind(id, RescindReason::kUnanswered);
@@ -498,9 +507,18 @@ void Unanswered::let_time_pass(Time now) {
   }
 }
 
-// A leaf for which offers were rescinded, and which has no more than before, was not served.
+// A leaf for which offers were rescinded, and which has no more than before, was not served: their
+// holders have all of it again.
 void Unanswered::note_vain(Time now) {
-  for (const auto& [id, before] : std::exchange(served_, {})) {
+  const auto holders = std::exchange(holders_, {});
+  // If others have got what was rescinded, the next look may serve the leaf.
+  const bool is_progress = std::any_of(holders.begin(), holders.end(), [&](const auto& holder) {
+    const auto leaf = cluster_.leaves.find(holder.first);
+    return leaf == cluster_.leaves.end() || !holder.second.fits_in(leaf->second->use());
+  });
+  const auto served = std::exchange(served_, {});
+  for (const auto& [id, before] : served) {
+    if (is_progress) break;
     const auto leaf = cluster_.leaves.find(id);
     if (leaf == cluster_.leaves.end()) continue;
     if (leaf->second->use().fits_in(before)) vain_until_[id] = later(now, kVainFor);

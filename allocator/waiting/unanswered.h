@@ -53,8 +53,9 @@ class Unanswered {
   Time spared_until_ = {};
   bool is_postponed_ = false;  // an offer is due, and it is too early for the next look
   LeafId from_ = {};           // the leaf with which the next look begins
-  // The leaves for which offers were rescinded, with their use before that.
+  // The leaves for which offers were rescinded, and the holders, with their use before that.
   std::vector<std::pair<LeafId, ResourceVector>> served_;
+  std::map<LeafId, ResourceVector> holders_;
   std::map<AgentId, Time> unprobed_;  // see is_withheld(); until when
   // The leaves that were not served by a rescind, and until when they cause no other one.
   std::map<LeafId, Time> vain_until_;

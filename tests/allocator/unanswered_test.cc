@@ -232,8 +232,16 @@ TEST_F(Unanswered, AFrameworkWithOpenOffersIsADemandBeforeItsFirstAnswer) {
   hold_all();
   s.framework("second").subscribes();
   s.advance(kPatience);
-  EXPECT_EQ(cpus("second"), 8);
-  EXPECT_EQ(cpus("holder"), 8);
+  EXPECT_EQ(cpus("second"), 4);
+  EXPECT_EQ(cpus("holder"), 12);
+}
+
+// Three frameworks cannot share four agents evenly: none takes an agent from another for that.
+TEST_F(Unanswered, FrameworksWithOpenOffersDoNotTakeAgentsByTurns) {
+  for (int i = 1; i <= 4; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB");
+  for (const char* open : {"h1", "h2", "h3"}) s.framework(open).subscribes();
+  s.advance(kOfferTimeout - milliseconds(1));
+  EXPECT_TRUE(s.rescinds().empty());
 }
 
 TEST_F(Unanswered, AFrameworkThatTakesNothingIsNoDemand) {

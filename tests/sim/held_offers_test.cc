@@ -86,7 +86,9 @@ Scenario random_scenario(uint64_t seed) {
                                   Takes::kOpen, Takes::kHoard, Takes::kDecline};
     framework.takes = i == 0 ? Takes::kHoard : i == 1 ? Takes::kAsks : kTempers[random.below(6)];
     const bool is_slow = framework.takes == Takes::kDecline || (i > 1 && random.chance(1, 3));
-    if (is_slow) framework.answers_after = milliseconds(random.between(1, 330) * 100);
+    // What a framework with asks lets expire is not offered to it for a while.
+    const int64_t slowest = framework.takes == Takes::kAsks ? 100 : 330;
+    if (is_slow) framework.answers_after = milliseconds(random.between(1, slowest) * 100);
     if (random.chance(1, 3)) framework.joins = milliseconds(random.between(1, 80) * 500);
     if (random.chance(1, 8)) framework.leaves = framework.joins + seconds(random.between(5, 60));
     const bool works = framework.takes == Takes::kAsks || framework.takes == Takes::kOpen;
