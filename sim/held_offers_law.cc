@@ -114,7 +114,7 @@ std::vector<Violation> HeldOffersLaw::look(const MasterWord& word,
     const proto::RoleRow& role = *at->second;
     for (const proto::AskRow& ask : row.asks) {
       const ResourceVector use = role.allocated + role.offered;
-      const bool is_below = ask.wanted > ask.offered &&
+      const bool is_below = ask.wanted > ask.offered && use.fits_in(role.entitlement) &&
                             is_at_most(ask.shape, use, role.entitlement) &&
                             role.limit.contains(use + ask.shape);
       if (!is_below) continue;

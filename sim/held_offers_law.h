@@ -20,8 +20,8 @@ class HeldOffersLaw {
   static constexpr Duration kOldAfter = milliseconds(1'600);
   // The same for a framework that has used offers.
   static constexpr Duration kOldAfterUse = milliseconds(8'600);
-  // A demand may have begun between two looks.
-  static constexpr Duration kDemandMax = milliseconds(600);
+  // After a rescind that did not serve a demand, the allocator tries again after five seconds.
+  static constexpr Duration kDemandMax = seconds(6);
 
   // Call it often. `offers`: the outstanding ones. Each role has one framework, and no role is
   // below another. A demand is a plain ask: it may run on any agent.
