@@ -110,6 +110,12 @@ void Allocator::pause(const FrameworkId& id, const AskName& name, bool paused) {
   if (paused) waiting_->stop(*ask->second);
 }
 
+void Allocator::spare_unanswered(Time until) { waiting_->unanswered.spare(until); }
+
+void Allocator::note_late_use(const FrameworkId& id, const OfferId& offer, Time now) {
+  cluster_->note_late_use(cluster_->framework(id), offer, now);
+}
+
 void Allocator::limit_lease(const FrameworkId& id, std::optional<Duration> most) {
   cluster_->framework(id).lease_max = most;
 }
@@ -275,7 +281,7 @@ std::vector<Violation> Allocator::violations() const {
   cluster_->check(found);
   waiting_->check(found);
   // The laws of a decision hold until the next event.
-  if (!cluster_->dirty) fair::check_decision(*cluster_, waiting_->gate, *last_, found);
+  if (!cluster_->dirty) fair::check_decision(*cluster_, *waiting_, *last_, found);
   return found;
 }
 

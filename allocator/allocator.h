@@ -84,6 +84,12 @@ class Allocator {
   // ends its pause.
   void pause(const FrameworkId& framework, bool paused);
   void pause(const FrameworkId& framework, const AskName& ask, bool paused);
+  // Answers to offers may be on the way and not read yet: until then no offer is rescinded because
+  // it stays unanswered.
+  void spare_unanswered(Time until);
+  // The framework launched tasks on an offer that is not outstanding: if it was rescinded since it
+  // stayed unanswered, later offers may stay unanswered for longer. O(1).
+  void note_late_use(const FrameworkId& framework, const OfferId& offer, Time now);
   // Limits the lease of later offers to the framework; empty: the lease is offer_timeout.
   void limit_lease(const FrameworkId& framework, std::optional<Duration> most);
   // Default settings remove the role from the table. The table as a whole must pass check_roles()

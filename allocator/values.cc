@@ -33,6 +33,8 @@ std::string_view to_text(RescindReason reason) {
       return "gang_broken";
     case RescindReason::kReclaimed:
       return "reclaimed";
+    case RescindReason::kUnanswered:
+      return "unanswered";
   }
   return "";
 }

@@ -35,6 +35,7 @@ struct NaiveRules {
   bool no_gate = false;        // only shares decide the order (waiting/gate.h)
   bool no_claims = false;      // a long wait gives no claim
   bool eager_reclaim = false;  // no check of the fit, no minimum runtime, no cap
+  bool no_rescinds = false;    // unanswered offers stay until their lease ends
   // Claims are not backfilled from this time on (waiting/backfill.h). This rule is not wrong; tests
   // compare with it.
   std::optional<Time> no_backfill_from = {};
@@ -103,6 +104,7 @@ enum class RescindReason : uint8_t {
   kAgentChanged,
   kGangBroken,  // another offer of its gang has ended
   kReclaimed,   // an ask with a right to it needs it
+  kUnanswered,  // a framework below its share waits for it (waiting/unanswered.h)
 };
 std::string_view to_text(RescindReason reason);  // "expired", "agent_lost", …
 

@@ -161,6 +161,7 @@ struct ScenarioFramework {
   std::string name = {};
   RoleName role = RoleName("default");
   Takes takes = Takes::kAsks;
+  Duration answers_after = {};  // how long it leaves each offer unanswered
   Duration joins = {};
   std::optional<Duration> leaves = {};
   std::vector<ScenarioTasks> tasks = {};

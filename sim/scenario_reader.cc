@@ -354,10 +354,11 @@ Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
 
 Result<void> read_framework(const yaml::Node& node, ScenarioFramework& framework) {
   Result<void> read = read_table(
-      "a framework", node, {"name", "role", "takes", "joins", "leaves", "tasks"},
+      "a framework", node, {"name", "role", "takes", "answers_after", "joins", "leaves", "tasks"},
       [&](const std::string& key, const yaml::Node& value) -> Result<void> {
         if (key == "name") return read_text(key, value, framework.name);
         if (key == "role") return read_value(key, value, parse_role, framework.role);
+        if (key == "answers_after") return read_time(key, value, framework.answers_after);
         if (key == "joins") return read_time(key, value, framework.joins);
         if (key == "leaves") return read_time(key, value, framework.leaves.emplace());
         if (key == "tasks") {

@@ -197,6 +197,9 @@ void add_framework(const ScenarioFramework& framework, std::string& out) {
     out += text("    role: ", yaml_text(framework.role.str()), "\n");
   }
   if (framework.takes != Takes::kAsks) out += text("    takes: ", to_text(framework.takes), "\n");
+  if (framework.answers_after > Duration()) {
+    out += text("    answers_after: ", proffer::to_text(framework.answers_after), "\n");
+  }
   if (framework.joins > Duration()) {
     out += text("    joins: ", proffer::to_text(framework.joins), "\n");
   }

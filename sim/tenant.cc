@@ -88,6 +88,7 @@ std::optional<Time> Tenant::next_deadline() const {
   std::optional<Time> next = driver_->next_deadline();
   const auto at = [&next](Time time) { next = next ? std::min(*next, time) : time; };
   if (next_arrival_) at(*next_arrival_ - delay_);
+  if (!answers_.empty()) at(answers_.front().first);
   if (dirty_ && driver_->subscribed()) at(now());
   return next;
 }
@@ -99,6 +100,7 @@ void Tenant::tick() {
     dirty_ = true;
   }
   if (dirty_ && driver_->subscribed()) say_what_is_wanted();
+  answer_due();
   if (!is_up()) return;
   if (const std::optional<Time> due = driver_->next_deadline(); due && *due <= now()) {
     step(sdk::Tick{});
@@ -146,6 +148,8 @@ void Tenant::hear(const sdk::Notification& notification) {
   if (leaving_) return;
   if (const auto* offers = std::get_if<proto::Offers>(&notification)) {
     on_offers(*offers);
+  } else if (const auto* rescind = std::get_if<proto::Rescind>(&notification)) {
+    on_rescind(*rescind);
   } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
     on_status(*status);
   } else if (const auto* notice = std::get_if<proto::RevokeNotice>(&notification)) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/constraint_matcher.h"
@@ -57,6 +58,9 @@ class Tenant final : public Node, public Caller {
 
   // tenant_offers.cc
   void on_offers(const proto::Offers& offers);
+  void on_rescind(const proto::Rescind& rescind);
+  void answer(const proto::Offers& offers);
+  void answer_due();
   void take_asked(const std::vector<const Offer*>& offers);
   void take_open(const Offer& offer);
   void decline(const OfferId& offer, Refusal refusal);
@@ -85,6 +89,8 @@ class Tenant final : public Node, public Caller {
   std::deque<sdk::DriverEvent> waiting_;     // events of this instant, after the present one
   bool stepping_ = false;
   std::optional<Time> next_arrival_;
+  // Offers that it will answer, with the time; in order.
+  std::deque<std::pair<Time, proto::Offers>> answers_;
   bool dirty_ = false;       // the wanted asks differ from the declared ones
   bool suppressed_ = false;  // takes open offers, and none now
   bool leaving_ = false;

@@ -2,6 +2,7 @@
 // were made, gangs in one accept. With open offers: first fit. A hoarder does nothing.
 
 #include <map>
+#include <set>
 
 #include "common/text.h"
 #include "sim/machine.h"
@@ -12,6 +13,26 @@ namespace proffer::sim {
 void Tenant::on_offers(const proto::Offers& offers) {
   offers_ += static_cast<int64_t>(offers.offers.size());
   if (description_.takes == Takes::kHoard) return;
+  if (description_.answers_after == Duration()) return answer(offers);
+  answers_.emplace_back(now() + description_.answers_after, offers);
+}
+
+void Tenant::on_rescind(const proto::Rescind& rescind) {
+  const std::set<OfferId> ended(rescind.offers.begin(), rescind.offers.end());
+  for (auto& [time, message] : answers_) {
+    std::erase_if(message.offers, [&](const Offer& offer) { return ended.contains(offer.id); });
+  }
+}
+
+void Tenant::answer_due() {
+  while (is_up() && !leaving_ && !answers_.empty() && answers_.front().first <= now()) {
+    const proto::Offers due = std::move(answers_.front().second);
+    answers_.pop_front();
+    answer(due);
+  }
+}
+
+void Tenant::answer(const proto::Offers& offers) {
   std::map<uint64_t, std::vector<const Offer*>> gangs;
   for (const Offer& offer : offers.offers) {
     if (description_.takes == Takes::kDecline) {

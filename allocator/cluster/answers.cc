@@ -16,6 +16,8 @@ constexpr int64_t kAcceptedAnswers = 8;
 // An ask counts as refused after this number of answers without a launch. A scheduler with work may
 // return an offer now and then; tasks without end would take its part permanently.
 constexpr int64_t kRefusals = 8;
+// An accept that is on its way when its offer is rescinded comes soon after that.
+constexpr size_t kRescindedKept = 16;
 
 void note_accepted(Leaf& l, const ResourceVector& taken) {
   if (taken.is_zero()) {
@@ -71,6 +73,8 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   bool backfills = false;
   // the free amounts at the time of the last of these offers, including the offers
   ResourceVector seen;
+  ResourceVector offered;
+  Duration age;
   for (const OfferId& id : ids) {
     OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
@@ -83,6 +87,8 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     backfills = backfills || offer.grant->offer.max_run_time > Duration();
     ports += offer.ports;
     seen = offer.free_then;
+    offered += offer.resources.amounts;
+    age = std::max(age, now - offer.made());
     if (const uint64_t gang = offer.grant->offer.gang; gang != 0) {
       for (const AskFill& fill : offer.grant->offer.fills) gangs[gang][fill.ask] += fill.count;
     }
@@ -121,6 +127,7 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     if (backfills) lent_until = later(now, surely_takes(task.claim.max_run_time));
     add_task(a, of_task, std::move(task), lent_until);
   }
+  note_use(*l.owner, offered, taken, age, now);
   const UseLater use = std::move(use_later_);
   use_later_ = {};
   change_use(l, use.allocated, use.offered);
@@ -167,6 +174,37 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     add_filter(l, a, std::move(filter));
   }
   return settled;
+}
+
+// Half of some kind is enough: an open offer may have more of the other kinds than its tasks need.
+void Cluster::note_use(Framework& f, const ResourceVector& offered, const ResourceVector& taken,
+                       Duration age, Time now) {
+  const bool is_used = std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](auto kind) {
+    return taken[kind] > 0 && taken[kind] >= offered[kind] - taken[kind];
+  });
+  if (is_used) {
+    outstanding.set_patience(f, patience_after_use(f.patience, age));
+  } else if (taken.is_zero() && age > kOfferPatienceMin) {
+    note_unused(f, now);
+  }
+}
+
+void Cluster::note_unused(Framework& f, Time now) {
+  if (f.patience_fell_at == now) return;
+  f.patience_fell_at = now;
+  outstanding.set_patience(f, patience_without_use(f.patience));
+}
+
+void Cluster::note_late_use(Framework& f, OfferId id, Time now) {
+  const auto offer = std::find_if(f.rescinded.begin(), f.rescinded.end(),
+                                  [&](const auto& one) { return one.first == id; });
+  if (offer == f.rescinded.end()) return;
+  outstanding.set_patience(f, patience_after_use(f.patience, now - offer->second));
+  f.rescinded.erase(offer);
+  if (!std::exchange(f.own->refuses, false)) return;
+  mark_dirty();
+  entitlements_old = true;
+  update_demand(*f.own, true);
 }
 
 void Cluster::note_answer(AskEntry& ask, int64_t offered, int64_t launched) {
@@ -336,6 +374,11 @@ void Cluster::break_gang(uint64_t gang) {
 
 void Cluster::rescind_one(OfferId id, RescindReason reason) {
   const OutstandingOffer offer = end_offer(id);
+  if (reason == RescindReason::kUnanswered) {
+    auto& rescinded = offer.leaf->owner->rescinded;
+    rescinded.emplace_back(id, offer.made());
+    if (rescinded.size() > kRescindedKept) rescinded.pop_front();
+  }
   rescinds.push_back({id, offer.leaf->framework, reason});
   refresh(*offer.agent, true);
   if (offer.lent) --offer.agent->growths;

@@ -120,6 +120,11 @@ class Cluster {
   void imply(Leaf& leaf, const Implied& implied);
   void release(const AgentId& id, const FrameworkId& framework, const TaskId& task);
   void adopt(const AgentId& id, const FrameworkId& framework, RunningTask task);
+  // The framework held an offer and did not use it: the patience with it falls.
+  void note_unused(Framework& framework, Time now);
+  // The framework launched tasks on an offer that had just been rescinded since it stayed
+  // unanswered: it would have used it, and wants tasks.
+  void note_late_use(Framework& framework, OfferId offer, Time now);
   // Rescinds an outstanding offer and the rest of its gang.
   void rescind(OfferId id, RescindReason reason);
   // Revokes a task for a role. From now on it counts as ended where reclaims are planned.
@@ -336,6 +341,9 @@ class Cluster {
 
   // Allocates a task, which must be new on the agent. `lent_until`: as Task::Times::lent_until.
   void add_task(Agent& on, Leaf& leaf, RunningTask task, std::optional<Time> lent_until = {});
+  // Offers of this age were answered, and tasks took a part of them.
+  void note_use(Framework& framework, const ResourceVector& offered, const ResourceVector& taken,
+                Duration age, Time now);
   // Forgets the data of an ended task besides its resources. Returns its ask, or nullptr if the ask
   // is no longer declared.
   AskEntry* forget_task(Agent& on, const HeldTask& ref, const Task& task);

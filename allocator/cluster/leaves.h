@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "allocator/cluster/agents.h"
 #include "allocator/cluster/lag.h"
+#include "allocator/cluster/patience.h"
 #include "allocator/cluster/role_tree.h"
 #include "allocator/cluster/wishes.h"
 #include "common/constraint_matcher.h"
@@ -163,8 +166,13 @@ struct Framework {
   OfferMode mode = OfferMode::kAsks;
   bool active = true;
   bool suppressed = false;
-  bool paused = false;                     // it is offered nothing for now
-  std::optional<Duration> lease_max = {};  // the maximum lease of its offers
+  bool paused = false;                      // it is offered nothing for now
+  std::optional<Duration> lease_max = {};   // the maximum lease of its offers
+  Duration patience = kOfferPatienceFirst;  // with its unanswered offers
+  Time patience_fell_at = {};               // it falls at most once at a time
+  // The last offers that were rescinded since they stayed unanswered, with the time when each was
+  // made; at most kRescindedKept.
+  std::deque<std::pair<OfferId, Time>> rescinded = {};
   bool takes_offers() const { return active && !suppressed && !paused; }
 
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};
@@ -215,6 +223,8 @@ struct Leaf : Node {
 
   AgentSet retry = {};    // agents to look at again, regardless of their stamp
   OfferList offers = {};  // outstanding
+  // When the patience with the oldest of them ends; kept by OutstandingOffers while it has some.
+  Time answer_by = {};
 
   // For open offers only, which go to the framework's own leaf.
   uint64_t tried_at = 0;  // as in AskEntry

@@ -71,14 +71,37 @@ void OutstandingOffers::add(OutstandingOffer offer) {
   const auto [at, is_new] = offers_.emplace(id, std::move(offer));
   CHECK(is_new) << "offer " << id.value();
   append(at->second.agent->offers, at->second, &OutstandingOffer::at_agent);
-  append(at->second.leaf->offers, at->second, &OutstandingOffer::at_leaf);
+  Leaf& leaf = *at->second.leaf;
+  append(leaf.offers, at->second, &OutstandingOffer::at_leaf);
+  if (leaf.offers.first == &at->second) enter_by_answer(at->second);
+}
+
+void OutstandingOffers::enter_by_answer(const OutstandingOffer& offer) {
+  Leaf& leaf = *offer.leaf;
+  leaf.answer_by = offer.made() + leaf.owner->patience;
+  by_answer_.emplace(leaf.answer_by, offer.grant->offer.id);
+}
+
+void OutstandingOffers::set_patience(Framework& framework, Duration patience) {
+  if (framework.patience == patience) return;
+  framework.patience = patience;
+  for (const auto& [role, leaf] : framework.leaves) {
+    if (leaf->offers.empty()) continue;
+    const OutstandingOffer& oldest = *leaf->offers.first;
+    by_answer_.erase({leaf->answer_by, oldest.grant->offer.id});
+    enter_by_answer(oldest);
+  }
 }
 
 OutstandingOffer OutstandingOffers::take(const OfferId& id) {
   const auto at = offers_.find(id);
   CHECK(at != offers_.end()) << "offer " << id.value() << " is not outstanding";
+  Leaf& leaf = *at->second.leaf;
+  const bool was_oldest = leaf.offers.first == &at->second;
+  if (was_oldest) by_answer_.erase({leaf.answer_by, id});
   remove(at->second.agent->offers, at->second, &OutstandingOffer::at_agent);
-  remove(at->second.leaf->offers, at->second, &OutstandingOffer::at_leaf);
+  remove(leaf.offers, at->second, &OutstandingOffer::at_leaf);
+  if (was_oldest && !leaf.offers.empty()) enter_by_answer(*leaf.offers.first);
   OutstandingOffer offer = std::move(at->second);
   offers_.erase(at);
   if (const auto gang = by_gang_.find(offer.grant->offer.gang); gang != by_gang_.end()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The outstanding offers and their expiry.
+// The outstanding offers, their expiry, and the end of the patience with them.
 
 #include <deque>
 #include <map>
@@ -30,6 +30,8 @@ struct OutstandingOffer : Booked {
   };
   Place at_agent = {};
   Place at_leaf = {};
+
+  Time made() const { return grant->expires - grant->offer.lease; }
 };
 
 // The ids of the agent's or leaf's offers, in order.
@@ -52,13 +54,20 @@ class OutstandingOffers {
   const std::set<OfferId>& of_gang(uint64_t gang) const;
   // The offer that expires first, and its time. O(1) amortized.
   std::optional<std::pair<Time, OfferId>> first_to_expire() const;
+  // The oldest offer of each leaf, with the time at which the patience with it ends, in order.
+  const std::set<std::pair<Time, OfferId>>& by_answer() const { return by_answer_; }
+  // O(leaves of the framework * log leaves).
+  void set_patience(Framework& framework, Duration patience);
   // In no order.
   const std::unordered_map<OfferId, OutstandingOffer>& all() const { return offers_; }
 
  private:
+  void enter_by_answer(const OutstandingOffer& offer);
+
   std::unordered_map<OfferId, OutstandingOffer> offers_;
   // In order. Ended offers are dropped when they come first, or when they are the majority.
   mutable std::deque<std::pair<Time, OfferId>> by_expiry_;
+  std::set<std::pair<Time, OfferId>> by_answer_;
   std::map<uint64_t, std::set<OfferId>> by_gang_;  // none is empty
   uint64_t last_id_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "allocator/cluster/cluster.h"
-#include "allocator/waiting/gate.h"
+#include "allocator/waiting/waiting.h"
 
 namespace proffer::fair {
 
@@ -27,7 +27,7 @@ struct DecisionRecord {
 
 // The laws of a decision: no leaf got resources that a leaf before it could have used, limits hold,
 // and no permitted ask is left that fits the free resources outside claims.
-void check_decision(const Cluster& cluster, const Gate& gate, const DecisionRecord& record,
+void check_decision(const Cluster& cluster, const Waiting& waiting, const DecisionRecord& record,
                     std::vector<Violation>& found);
 
 }  // namespace proffer::fair

@@ -98,6 +98,10 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
   const auto consider = [&](Agent* a) {
     if (found.agent != nullptr && !is_freer(*a, *found.agent)) return false;
     if (!is_open(l, *a)) return false;
+    if (waiting_.unanswered.is_withheld(l, *a)) {
+      found.some_denied = true;
+      return false;
+    }
     if (has_piece(l, *a, most)) {
       found.agent = a;
       return true;
@@ -138,6 +142,8 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
 bool Round::give_kept_place(const Turn& turn, const LeafOrder& order) {
   AskEntry* const ask = turn.leaf->implied();
   if (ask == nullptr || !denial(cluster_, *ask, own_only_).is_none()) return false;
+  // It may have got an open offer since the place was kept.
+  if (owed_only_ && waiting_.gate.owed_tasks(*ask, 1, now_) == 0) return false;
   for (Agent* a : ask->set_aside) {
     if (!is_usable(*ask, *a, now_)) continue;
     give(*ask, *a, turn, order);

@@ -15,6 +15,10 @@ Decision Round::decide() {
   take_back_estimates(cluster_, now_);
   const auto take_back = [&] {
     if (take_back_lent(cluster_, waiting_.claims, now_)) return true;
+    if (waiting_.unanswered.rescind(now_)) {
+      record_.given.clear();  // Before that, limits denied some leaves what they may have now.
+      return true;
+    }
     const auto claims = [&] { return waiting_.claims.all().size() + cluster_.owed.size(); };
     const size_t before = claims();
     const bool is_more = waiting_.reclaims.reclaim(now_);
@@ -36,6 +40,7 @@ Decision Round::decide() {
   decision.rescinds = std::exchange(cluster_.rescinds, {});
   decision.revokes = std::exchange(cluster_.revokes, {});
   decision.grants = make_offers();
+  cluster_.remove_doubtful(now_);  // The leaf of a rescinded offer may be unneeded.
   waiting_.gate.close(now_);
   note_lags(cluster_, now_);
   cluster_.free_agents.clear_fresh();
@@ -48,6 +53,7 @@ Decision Round::decide() {
 
 void Round::let_time_pass() {
   end_leases();
+  waiting_.unanswered.let_time_pass(now_);
   cluster_.end_filters(now_);
   for (AskEntry* ask : cluster_.fire_alarms(now_)) waiting_.stop(*ask);
   cluster_.note_runs(now_);
@@ -77,6 +83,7 @@ void Round::end_leases() {
     }
     const bool is_open = offer->grant->offer.fills.empty();
     cluster_.rescind(next->second, RescindReason::kExpired);
+    cluster_.note_unused(*l.owner, now_);
     if (is_open) waiting_.note_open_expiry(l);
     Filter filter;
     filter.until = now_ + kDeclineFilter;

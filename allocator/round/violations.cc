@@ -81,11 +81,13 @@ void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionReco
 }
 
 // No permitted ask fits the free resources outside claims.
-void check_work_conservation(const Cluster& cluster, std::vector<Violation>& found) {
+void check_work_conservation(const Cluster& cluster, const Waiting& waiting,
+                             std::vector<Violation>& found) {
   for (const auto& [id, l] : cluster.leaves) {
     if (!l->wants_offers()) continue;
     for (const auto& [agent_id, a] : cluster.agents) {
       if (!a->serves() || a->is_set_aside() || !a->listed) continue;
+      if (waiting.unanswered.is_withheld(*l, *a)) continue;
       const bool unserved =
           l->mode == OfferMode::kOpen
               ? is_open_to(*l, *a, cluster.decided_at, l->open_on.count(a.get()) > 0) &&
@@ -104,10 +106,10 @@ void check_work_conservation(const Cluster& cluster, std::vector<Violation>& fou
 
 }  // namespace
 
-void check_decision(const Cluster& cluster, const Gate& gate, const DecisionRecord& record,
+void check_decision(const Cluster& cluster, const Waiting& waiting, const DecisionRecord& record,
                     std::vector<Violation>& found) {
-  check_work_conservation(cluster, found);
-  check_fairness(cluster, gate, record, found);
+  check_work_conservation(cluster, waiting, found);
+  check_fairness(cluster, waiting.gate, record, found);
   check_limits(cluster, record, found);
 }
 

@@ -180,13 +180,15 @@ DemandOfNodes cuts_by_pools(const View& view, const ResourceVector& total) {
   return cuts;
 }
 
-// Its use plus its asks, each ask only as far as the limits allow it alone.
+// Its use plus its asks, each ask only as far as the limits allow it alone. Open offers that it
+// does not want are no demand.
 ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVector& total) {
   ResourceVector wanted = view.use(leaf);
+  const bool wants_none = leaf.refuses || leaf.owner->suppressed;
+  if (leaf.mode == OfferMode::kOpen && wants_none) return wanted.min(leaf.allocated);
   if (!view.wants_offers(leaf)) return wanted;
   const ResourceVector limit = limit_of(view, leaf, total);
   if (leaf.mode == OfferMode::kOpen) {
-    if (leaf.refuses) return wanted;
     if (leaf.implied() == nullptr) return wanted.max(limit);
   }
   for (const AskEntry* ask : leaf.order) {

@@ -47,7 +47,7 @@ std::optional<Time> Waiting::next_deadline() const {
   std::optional<Time> next;
   for (const std::optional<Time>& at :
        {gate.next_deadline(), claims.next_deadline(), headroom.next_deadline(),
-        reclaims.next_deadline(), withheld.next_deadline()}) {
+        reclaims.next_deadline(), withheld.next_deadline(), unanswered.next_deadline()}) {
     if (at) next = next ? std::min(*next, *at) : *at;
   }
   return next;

@@ -1,13 +1,14 @@
 #pragma once
 
-// All waiting: claims of asks that starve, room below limits, and reclaims. This class handles
-// events that concern several of them.
+// All waiting: claims of asks that starve, room below limits, reclaims, and rescinds of unanswered
+// offers. This class handles events that concern several of them.
 
 #include "allocator/waiting/claims.h"
 #include "allocator/waiting/gate.h"
 #include "allocator/waiting/headroom.h"
 #include "allocator/waiting/lending.h"
 #include "allocator/waiting/reclaims.h"
+#include "allocator/waiting/unanswered.h"
 #include "allocator/waiting/withheld.h"
 
 namespace proffer::fair {
@@ -20,6 +21,7 @@ class Waiting {
         headroom(cluster, claims),
         withheld(cluster),
         reclaims(cluster, claims, withheld),
+        unanswered(cluster),
         cluster_(cluster) {}
   Waiting(const Waiting&) = delete;
 
@@ -43,6 +45,7 @@ class Waiting {
   Headroom headroom;
   Withheld withheld;
   Reclaims reclaims;
+  Unanswered unanswered;
 
  private:
   Cluster& cluster_;

@@ -115,6 +115,9 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
                                 SecretShelf{registry_.secrets(), secrets_key_});
 
   AcceptOutcome outcome = outcome_of(taken, plan);
+  if (taken.invalid && !plan.refusals.empty()) {
+    allocator_.note_late_use(framework.id(), *taken.invalid, step.now);
+  }
   FrameworkFigures& figures = series_.of(framework.id());
   figures.accepted += taken.valid.size();
   figures.launches += plan.launches.size() + plan.refusals.size();

@@ -47,6 +47,7 @@ void Master::State::on_tick(const Tick& tick, Step& step) {
       on_due(*due, step);
     }
   }
+  if (tick.is_deaf) allocator_.spare_unanswered(step.now + kHearsWithin);
   const std::optional<Time> decision = allocator_.next_decision(step.now);
   if (decision && *decision <= step.now) decide(step);
   look_at_waits(step);
@@ -78,9 +79,16 @@ void Master::State::tell_rescinds(const std::vector<Rescind>& rescinds, Step& st
     rescinded[rescind.framework].push_back(rescind.offer);
     FrameworkFigures& figures = series_.of(rescind.framework);
     ++figures.rescinded;
+    Framework* const framework = frameworks_.find(rescind.framework);
+    if (rescind.reason == RescindReason::kUnanswered) {
+      ++figures.unanswered;
+      if (framework == nullptr) continue;
+      ++framework->unanswered.rescinded;
+      framework->unanswered.rescinded_at = step.now;
+    }
     if (rescind.reason != RescindReason::kExpired) continue;
     ++figures.expired;
-    if (Framework* framework = frameworks_.find(rescind.framework)) {
+    if (framework != nullptr) {
       ++framework->unanswered.count;
       ++framework->unanswered.since_answer;
       silent.insert(rescind.framework);

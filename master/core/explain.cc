@@ -128,7 +128,7 @@ std::string answer_of_connected(const proto::Explanation& all) {
   return text("no agent can be offered to it: ", most_of(fair.hindered, fair.agents));
 }
 
-std::string answer_of(const proto::Explanation& all) {
+std::string answer_of(const proto::Explanation& all, const UnansweredOffers& unanswered) {
   if (!all.fair.active) {
     return text("its scheduler is not connected, so nothing is offered; its tasks run on for at ",
                 "most ", to_text(all.failover_timeout), " without it");
@@ -137,6 +137,13 @@ std::string answer_of(const proto::Explanation& all) {
   if (all.unanswered_in_a_row > 1) {
     answer += text("; its scheduler did not answer the last ", all.unanswered_in_a_row,
                    " offers before their leases ended");
+  }
+  if (unanswered.rescinded > 0) {
+    answer +=
+        text("; ", unanswered.rescinded,
+             unanswered.rescinded == 1 ? " of its offers was" : " of its offers were",
+             " rescinded since it was above its share and did not answer while others waited,",
+             " the last ", time_left(all.now - unanswered.rescinded_at), " ago");
   }
   return answer;
 }
@@ -162,7 +169,7 @@ Result<proto::Explanation> Master::State::explain(std::string_view word,
     name_troubles(agents_, ask.remedies);
   }
   explain_behaviour(framework, may_see_tasks_of(framework.record.user, by), all);
-  all.answer = answer_of(all);
+  all.answer = answer_of(all, framework.unanswered);
   return all;
 }
 

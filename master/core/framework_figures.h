@@ -26,7 +26,9 @@ struct FrameworkFigures {
   uint64_t declined = 0;   // outstanding offers that were declined
   uint64_t rescinded = 0;  // for any reason
   uint64_t expired = 0;    // rescinded offers whose lease ended without an answer
-  uint64_t launches = 0;   // tasks in accepts, including refused ones
+  // rescinded offers that stayed unanswered while a framework below its share waited for them
+  uint64_t unanswered = 0;
+  uint64_t launches = 0;                               // tasks in accepts, including refused ones
   std::map<proto::TaskReason, uint64_t> refused = {};  // launches refused by the master or an agent
   // Waits for an offer. Each begins when an ask wants tasks that are not offered, or when an open
   // offer is answered, and ends with the next offer.

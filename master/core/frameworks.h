@@ -42,11 +42,15 @@ struct RefusedLaunches {
   std::optional<Last> last = {};
 };
 
-// Offers whose lease ended without an answer, in this life of the master.
+// Offers that ended without an answer, in this life of the master: at the end of their lease,
+// except where noted.
 struct UnansweredOffers {
   int64_t count = 0;
   int64_t since_answer = 0;  // since the last accept or decline
   int64_t times = 0;         // since then, the times at which leases ended
+  // Offers that were rescinded before that, since others waited; and the time of the last one.
+  int64_t rescinded = 0;
+  Time rescinded_at = {};
 };
 
 // An ask of the framework in the ledger of waiting.

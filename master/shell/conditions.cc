@@ -143,12 +143,12 @@ void look_at_roles(const Circumstances& now, Findings& findings) {
 
 }  // namespace
 
-// An expired offer is made again and expires again: the count grows as long as the scheduler is
-// silent.
+// An expired offer, or one that was rescinded since it stayed unanswered, is made again and ends
+// again: the count grows as long as the scheduler is silent.
 void ConditionWatch::look_at_schedulers(const Circumstances& now, Findings& findings) {
   std::map<std::string, Expired> seen;
   for (const FrameworkSeriesRow& row : now.series) {
-    Expired next{.count = row.figures.expired};
+    Expired next{.count = row.figures.expired + row.figures.unanswered};
     if (const auto before = expired_.find(row.framework); before != expired_.end()) {
       const Expired& was = before->second;
       next.grew = next.count > was.count ? now.status.now : was.grew;
@@ -160,11 +160,13 @@ void ConditionWatch::look_at_schedulers(const Circumstances& now, Findings& find
     next.is_growing = next.is_growing && now.status.now - next.grew <= kSilentFor;
     if (next.is_growing) {
       const bool is_one = row.framework != "other";
-      findings.add(Condition::kSchedulerSilent,
-                   {row.framework,
-                    text("it does not answer offers: ", row.figures.expired,
-                         " have expired, and others could not use their resources meanwhile"),
-                    is_one ? text("proffer explain framework ", row.framework) : "proffer offers"});
+      findings.add(
+          Condition::kSchedulerSilent,
+          {row.framework,
+           text("it does not answer offers: ", row.figures.expired, " have expired, ",
+                row.figures.unanswered,
+                " were rescinded earlier, and others could not use their resources ", "meanwhile"),
+           is_one ? text("proffer explain framework ", row.framework) : "proffer offers"});
     }
     seen.emplace(row.framework, next);
   }

@@ -25,6 +25,9 @@ void write_frameworks(const std::vector<FrameworkSeriesRow>& rows, MetricsText& 
            &FrameworkFigures::rescinded);
   counters("proffer_framework_expired_total", "Offers whose lease ended without an answer.",
            &FrameworkFigures::expired);
+  counters("proffer_framework_unanswered_total",
+           "Offers rescinded while they were unanswered and others below their share waited.",
+           &FrameworkFigures::unanswered);
   counters("proffer_framework_launches_total", "Tasks in accepts, including refused ones.",
            &FrameworkFigures::launches);
   text.family(MetricType::kCounter, "proffer_framework_refused_total",

@@ -164,9 +164,11 @@ class CaseMaker {
   Case make() {
     constexpr ReclaimMode kModes[] = {ReclaimMode::kOff, ReclaimMode::kGuarantee,
                                       ReclaimMode::kFairShare};
+    // Nothing is answered here: a rescind would give the ask what no change did.
     case_.s = std::make_unique<AllocatorScenario>(
         AllocatorOptions{.claim_after = random_.chance(1, 3) ? seconds(10) : hours(1),
-                         .reclaim = kModes[random_.below(3)]});
+                         .reclaim = kModes[random_.below(3)],
+                         .naive = {.no_rescinds = true}});
     AllocatorScenario& s = *case_.s;
     for (int64_t i = random_.between(1, 5); i > 0; --i) add_agent(text("a", i));
     if (random_.chance(2, 3)) add_quotas();

@@ -56,6 +56,48 @@ TEST(Offers, ExpireAndSaySo) {
   EXPECT_EQ(f.told(), (Lines{"t1 refused offer_not_valid"}));
 }
 
+// Half of its offer is above its share while g waits; it gets its share again at once.
+TEST(Offers, ThatStayUnansweredAreRescindedWhileOthersWait) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:8;mem:8GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 8);
+  s.settle();
+  ASSERT_EQ(f.offers.size(), 1u);
+  const Offer offer = f.offers[0];
+  TestScheduler& g = s.subscribed("g");
+  g.asks("cpus:1", 8);
+  s.settle();
+  EXPECT_TRUE(g.offers.empty());
+  s.advance(seconds(1));
+  EXPECT_EQ(f.take_one<proto::Rescind>().offers, (std::vector<OfferId>{offer.id}));
+  ASSERT_EQ(g.offers.size(), 1u);
+  EXPECT_EQ(to_text(g.offers[0].total()), "cpus:4");
+  EXPECT_THAT(s.master->explain("f", nullptr)->answer,
+              HasSubstr("1 of its offers was rescinded since it was above its share and did not "
+                        "answer while others waited, the last "));
+  EXPECT_EQ(s.master->explain("f", nullptr)->unanswered, 0);
+}
+
+// Its answer may wait to be read.
+TEST(Offers, AreNotRescindedByADeafMaster) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:8;mem:8GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 8);
+  s.settle();
+  TestScheduler& g = s.subscribed("g");
+  g.asks("cpus:1", 8);
+  s.settle();
+  s.now = s.now + seconds(1);
+  s.step(Tick{.is_deaf = true});
+  EXPECT_TRUE(g.offers.empty());
+  f.accepts(f.offers, {f.spec("t1", "cpus:1")});
+  EXPECT_EQ(f.told(), Lines());
+  s.advance(seconds(1));
+  EXPECT_FALSE(g.offers.empty());
+}
+
 TEST(Offers, AreKeptFromOneWhoDeclinedAndComeAgainLater) {
   MasterScenario s;
   s.registered_agent("a1");

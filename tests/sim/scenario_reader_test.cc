@@ -43,7 +43,7 @@ frameworks:
         revocable_ok: true
         time_limit: 2h
         running: [{agent: big-0, count: 4, since: 40s}]
-  - {name: B, takes: hoard}
+  - {name: B, takes: hoard, answers_after: 28s}
 agents:
   - name: big
     count: 2
@@ -83,6 +83,7 @@ TEST(ScenarioReader, ReadsEveryKey) {
   EXPECT_EQ(read->roles.at(RoleName("eng/ads")).weight, 500);
   ASSERT_EQ(read->frameworks.size(), 2u);
   EXPECT_EQ(read->frameworks[1].takes, Takes::kHoard);
+  EXPECT_EQ(read->frameworks[1].answers_after, seconds(28));
   EXPECT_EQ(read->frameworks[1].role, RoleName("default"));
   const ScenarioTasks& tasks = read->frameworks[0].tasks.at(0);
   EXPECT_EQ(tasks.arrival(3), seconds(15));
