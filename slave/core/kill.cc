@@ -94,7 +94,7 @@ void Agent::State::bound_run(const TaskKey& key, const TaskEntry& task) {
   deadlines_.arm({Deadline::Kind::kTaskRun, key.first, key.second.str()}, task.started_at + most);
 }
 
-// Of a command without init steps, which starts as soon as its executor has it.
+// A command without init steps starts as soon as its executor has it.
 void Agent::State::bound_start(const TaskKey& key, const TaskEntry& task, Step& step) {
   const proto::TaskSpec& spec = task.record.spec;
   const bool starts_at_once = spec.executor == proto::kCommandExecutor && spec.data.empty();
