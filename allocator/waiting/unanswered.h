@@ -10,7 +10,7 @@
 //     is above its entitlement, as is each role above it up to the common one. So offers within the
 //     share of their framework stay until their lease ends.
 //   * Only as many offers are rescinded as the demand needs, oldest first, and only if it then
-//   fits.
+//     fits.
 //
 // The framework may be offered the same resources again at once, up to its share. If a rescind did
 // not serve the demand, its leaf causes no other rescind for a while.
