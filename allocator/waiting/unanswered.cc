@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -41,6 +42,17 @@ bool is_below(const Node& node, const ResourceVector& shape) {
     return shape[kind] == 0 || node.use()[kind] < node.entitlement[kind];
   });
 }
+
+// A leaf that waits. The least share comes first, as in a round.
+struct Candidate {
+  Rank rank = {};
+  LeafId id = {};
+  Leaf* leaf = nullptr;
+  bool comes_before(const Candidate& o) const {
+    if (const auto by_share = rank <=> o.rank; by_share != 0) return by_share < 0;
+    return std::tie(leaf->served, id) < std::tie(o.leaf->served, o.id);
+  }
+};
 
 // A demand, and how far the nodes on its path are below their shares.
 struct Demand {
@@ -456,22 +468,24 @@ bool Unanswered::rescind(Time now) {
   looked_at_ = now;
   Look look(cluster_, now);
   if (!look.some_held()) return false;
-  const auto visit = [&](const LeafId& id, Leaf& leaf) {
-    if (look.is_tired()) {
-      from_ = id;
-      return false;
+  std::vector<Candidate> waiting;
+  for (const auto& [id, leaf] : cluster_.leaves) {
+    if (leaf->wants_offers() && vain_until_.count(id) == 0) {
+      waiting.push_back({rank_of(*leaf), id, leaf.get()});
     }
-    if (vain_until_.count(id) == 0 && look.serve(leaf)) served_.emplace_back(id, leaf.use());
-    return true;
-  };
-  const auto begin = cluster_.leaves.lower_bound(from_);
-  from_ = {};
-  bool goes_on = true;
-  for (auto at = begin; goes_on && at != cluster_.leaves.end(); ++at) {
-    goes_on = visit(at->first, *at->second);
   }
-  for (auto at = cluster_.leaves.begin(); goes_on && at != begin; ++at) {
-    goes_on = visit(at->first, *at->second);
+  std::sort(waiting.begin(), waiting.end(),
+            [](const Candidate& a, const Candidate& b) { return a.comes_before(b); });
+  const auto begin = std::find_if(waiting.begin(), waiting.end(),
+                                  [&](const Candidate& one) { return one.id == from_; });
+  if (begin != waiting.end()) std::rotate(waiting.begin(), begin, waiting.end());
+  from_ = {};
+  for (const Candidate& one : waiting) {
+    if (look.is_tired()) {
+      from_ = one.id;
+      break;
+    }
+    if (look.serve(*one.leaf)) served_.emplace_back(one.id, one.leaf->use());
   }
   for (const OfferId& id : look.chosen()) {
     const OutstandingOffer* offer = cluster_.outstanding.find(id);
