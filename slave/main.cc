@@ -235,6 +235,14 @@ agent::AgentShellOptions options_from_flags() {
                                              quoted(FLAGS_system_reserved))),
                 2);
     }
+    const ResourceVector machine = agent::detect_resources(options.work_dir, {}).amounts;
+    for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
+      if (kept.amounts[kind] < machine[kind]) continue;
+      exit_with(Error::invalid_argument(text("--system_reserved must leave some ", to_text(kind),
+                                             " of this machine's ", print_milli(machine[kind]),
+                                             ", not ", quoted(FLAGS_system_reserved))),
+                2);
+    }
     options.system_reserved = kept.amounts;
   }
   if (!FLAGS_attributes.empty()) {

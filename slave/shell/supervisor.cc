@@ -65,6 +65,8 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   variables["PROFFER_EXECUTOR_RUN"] = std::to_string(start.run);
   variables[std::string(kTokenVariable)] = start.token.str();
   variables[std::string(kSandboxVariable)] = sandbox;
+  // A framework may not say so: the executor would empty the machine's.
+  variables.erase(kSharedMemoryVariable);
   if (options.has_own_memory) variables[kSharedMemoryVariable] = kOwnSharedMemory;
   if (!options.gpus.empty()) {
     variables[executor::kGpusVariable] = executor::print_gpus(options.gpus);

@@ -270,6 +270,9 @@ TEST_F(Limits, AllTasksTogetherLeaveTheSystemItsPart) {
   const Exit bad = run({program("proffer-agent"), "--system_reserved=gpus:1"});
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.err, HasSubstr("--system_reserved takes cpus, mem and disk, not 'gpus:1'"));
+  const Exit all = run({program("proffer-agent"), "--system_reserved=mem:1000TiB"});
+  EXPECT_EQ(all.code, 2);
+  EXPECT_THAT(all.err, HasSubstr("--system_reserved must leave some mem of this machine's"));
 }
 
 constexpr const char* kLeaveMemory =
