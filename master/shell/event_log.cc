@@ -153,7 +153,7 @@ EventLog::~EventLog() { *alive_ = false; }
 void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
   if (is_finished_) return;
   for (const TraceEvent& event : events) {
-    if (event.level() != TraceLevel::kMessage && may_keep(event, now)) keep(now, event);
+    if (is_event(event) && may_keep(event, now)) keep(now, event);
   }
   arm(now);
 }

@@ -66,7 +66,12 @@ class EventLog {
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
+  // Keeps those of the events that is_event() accepts.
   void add(Time now, const std::vector<TraceEvent>& events);
+  // False: a message, for example a frame that was ignored. A peer can cause any number of them.
+  static bool is_event(const TraceEvent& happened) {
+    return happened.level() != TraceLevel::kMessage;
+  }
   // Writes all waiting events, and answers waiting standbys. Events that are added later are
   // dropped. `is_in_order`: no event is missing, so a last event is added that the master no longer
   // leads. Blocks; a second call does nothing.

@@ -739,7 +739,8 @@ void MasterShell::Impl::step(MasterEvent event) {
   forecaster->hear(out.trace, out.history);
   tasks.count(out.trace);
   if (history) history->add(std::exchange(out.history, {}));
-  const bool is_quiet = out.actions.empty() && (events == nullptr || out.trace.empty());
+  const bool is_quiet = out.actions.empty() &&
+                        (events == nullptr || std::ranges::none_of(out.trace, EventLog::is_event));
   if (out.records.empty() && (is_quiet || leadership->store().pending() == 0)) {
     if (events) events->add(now, out.trace);
     deliver(std::move(out.actions), decided_since);
