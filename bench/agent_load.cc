@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kNobody = 65534;
 constexpr int kMilliCpus = 2'000;
 
-// CPU time of the present children of a process, and of their children. An agent has its stem, from
-// which executors are forked, and executors that wait for another task.
+// CPU time of the present children of a process, and of their children. An agent has its fork
+// server, from which executors are forked, and executors that wait for another task.
 int64_t cpu_time_of_live_children(pid_t pid) {
   std::ifstream in(text("/proc/", pid, "/task/", pid, "/children"));
   int64_t used = 0;

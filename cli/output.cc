@@ -34,7 +34,7 @@ int print_error(const Error& error, bool json) {
     print_error_text(error);
   }
   if (error.code() == ErrorCode::kUnavailable) return kExitUnreachable;
-  return kExitRefused;
+  return error.code() == ErrorCode::kInvalidArgument ? kExitUsage : kExitRefused;
 }
 
 void print_variable_notes(std::string_view command, const std::vector<std::string>& env) {

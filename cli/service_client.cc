@@ -37,6 +37,13 @@ void append(std::vector<Row>& all, std::vector<Row>&& more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+Error no_scheduler(const std::string& framework) {
+  return Error::unavailable(text("there is no framework ", quoted(framework)))
+      .with_hint(
+          "start the scheduler with `proffer service scheduler` (proffer dev and the installed "
+          "package do so), or name another with --framework");
+}
+
 bool is_ready(const proto::TaskRow& task) {
   return task.state == proto::TaskState::kRunning && task.ready.value_or(true);
 }
@@ -76,7 +83,7 @@ Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows
     if (row.framework.str() == word) return row.framework;
     if (row.name == word) of_name.push_back(&row);
   }
-  if (of_name.empty()) return Error::not_found(text("there is no framework ", quoted(word)));
+  if (of_name.empty()) return no_scheduler(word);
   if (of_name.size() > 1) {
     std::erase_if(of_name, [](const proto::FrameworkRow* row) {
       return row->state != proto::FrameworkState::kConnected;
@@ -115,9 +122,14 @@ Result<FrameworkId> ServiceClient::framework() const {
 }
 
 Result<std::string> ServiceClient::ask(const proto::ServiceCall& what) const {
-  return sdk::request(
+  Result<std::string> answer = sdk::request(
       {.master = to_text(master_), .framework = framework_, .timeout = kAnswersIn + what.wait},
       proto::service_call_json(what));
+  if (!answer && answer.error().code() == ErrorCode::kNotFound &&
+      answer.error().message().find("no framework") != std::string::npos) {
+    return no_scheduler(framework_);
+  }
+  return answer;
 }
 
 Result<std::vector<proto::ServiceAppRow>> ServiceClient::list() const {

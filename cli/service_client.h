@@ -27,8 +27,8 @@ struct InstanceName {
 std::optional<InstanceName> parse_instance(const TaskId& task);
 
 // The id of the framework with this id or name. Of several with one name the connected one counts,
-// as for the master. Errors: kNotFound; kInvalidArgument: several are connected, and the rows do
-// not show which one the master would choose.
+// as for the master. Errors: kUnavailable: there is none; kInvalidArgument: several are connected,
+// and the rows do not show which one the master would choose.
 Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows,
                                     const std::string& word);
 
@@ -61,7 +61,7 @@ class ServiceClient {
   Result<FrameworkId> framework() const;
   // While the scheduler is away: the status of the apps from the tasks that the master knows, all
   // "unattended". Blocks. Errors: kFailedPrecondition (the scheduler is connected), kNotFound (no
-  // such framework, or no task of the app runs), or those of the master.
+  // task of the app runs), or those of framework_named() and the master.
   Result<std::vector<proto::ServiceAppRow>> unattended_apps() const;
   Result<proto::ServiceStatusPage> unattended_status(const std::string& app) const;
   // The servers of these apps; of all apps if `apps` is empty. The answer comes as soon as the

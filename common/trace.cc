@@ -17,7 +17,7 @@ class Line : public TraceFields {
     begin(key);
     text_ += std::to_string(value);
   }
-  void said(std::string_view key, std::string_view value) override {
+  void free_text(std::string_view key, std::string_view value) override {
     begin(key);
     text_ += log_value(value);
   }
@@ -40,7 +40,7 @@ class Pairs : public TraceFields {
   void number(std::string_view key, int64_t value) override {
     all.emplace_back(key, std::to_string(value));
   }
-  void said(std::string_view key, std::string_view value) override { word(key, value); }
+  void free_text(std::string_view key, std::string_view value) override { word(key, value); }
 
   std::vector<std::pair<std::string_view, std::string>> all = {};
 };

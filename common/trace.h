@@ -49,7 +49,7 @@ class TraceFields {
   virtual void word(std::string_view key, std::string_view value) = 0;
   virtual void number(std::string_view key, int64_t value) = 0;
   // Text that a peer or a person wrote, or that may have spaces.
-  virtual void said(std::string_view key, std::string_view value) = 0;
+  virtual void free_text(std::string_view key, std::string_view value) = 0;
 
   TraceFields& operator()(std::string_view key, std::string_view value) {
     word(key, value);

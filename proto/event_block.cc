@@ -45,7 +45,7 @@ class EventBlockWriter::Fields final : public TraceFields {
     begin(key, kNumber);
     block_.out_.whole(value);
   }
-  void said(std::string_view key, std::string_view value) override {
+  void free_text(std::string_view key, std::string_view value) override {
     word(key, value.substr(0, kEventTextBytesMax));
   }
 

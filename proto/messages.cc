@@ -249,6 +249,8 @@ Result<void> check_kill_signal(int32_t number) {
 
 namespace {
 
+constexpr size_t kMistypedLettersMin = 4;
+
 // "SIGTERM" for "TERMINATE", "term" or "SIGTREM"; SIGTERM if none is near.
 std::string nearest_signal(std::string_view given) {
   std::string wanted;
@@ -262,7 +264,9 @@ std::string nearest_signal(std::string_view given) {
     if (wanted.starts_with(name)) return text("SIG", name);
     names.emplace_back(name);
   }
-  const std::string_view near = nearest(wanted, names);
+  // Two of three letters are too few to be meant.
+  const std::string_view near =
+      wanted.size() < kMistypedLettersMin ? std::string_view() : nearest(wanted, names);
   return text("SIG", near.empty() ? std::string_view("TERM") : near);
 }
 

@@ -14,7 +14,7 @@ constexpr Duration kLong = hours(1);
 
 }  // namespace
 
-std::vector<Violation> AuthorLaws::said(const sdk::Command& command, Time now) {
+std::vector<Violation> AuthorLaws::on_command(const sdk::Command& command, Time now) {
   std::vector<Violation> found;
   if (std::holds_alternative<proto::Teardown>(command)) ended_by_itself_ = true;
   if (const auto* decline = std::get_if<proto::Decline>(&command)) {

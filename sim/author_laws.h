@@ -19,7 +19,7 @@ class AuthorLaws {
  public:
   explicit AuthorLaws(Duration failover_timeout) : failover_timeout_(failover_timeout) {}
 
-  std::vector<Violation> said(const sdk::Command& command, Time now);
+  std::vector<Violation> on_command(const sdk::Command& command, Time now);
   std::vector<Violation> heard(const sdk::Notification& notification);
 
  private:

@@ -123,7 +123,7 @@ void SchedulerNode::give(Workload::Commands commands) {
   for (sdk::Command& command : commands) {
     // it may have crashed in the step of the previous command
     if (!is_up()) return;
-    for (const Violation& violation : laws_.said(command, now())) {
+    for (const Violation& violation : laws_.on_command(command, now())) {
       world().violated(name(), violation);
     }
     if (const auto* accept = std::get_if<proto::Accept>(&command)) {

@@ -367,7 +367,7 @@ void Simulation::plan_faults() {
   network_.set_rates(plan_.network);
   for (auto& host : hosts_) host->set_start_failures(plan_.start_failures);
   for (const Fault& fault : plan_.faults) {
-    world_.at(fault.at, [this, fault] { befall(fault); });
+    world_.at(fault.at, [this, fault] { inject(fault); });
   }
   world_.at(plan_.healed_at, [this] { heal(); });
   Prng stays = world_.chance("stays");

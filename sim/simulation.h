@@ -98,8 +98,8 @@ class Simulation {
   std::vector<Place> master_places() const;
   void add_schedulers();
   void plan_faults();
-  // befall.cc
-  void befall(const Fault& fault);
+  // inject.cc
+  void inject(const Fault& fault);
   void partition(const Fault& fault, Prng chance);
   void cut_rack(const Fault& fault, Prng chance);
   void flap(const LinkRule& there, const LinkRule& back, Time until, Prng chance);

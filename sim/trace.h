@@ -1,7 +1,7 @@
 #pragma once
 
 // The events of the machines and processes of a simulated world, by noun; the cores emit the
-// others. A field with spaces is `said`.
+// others. A field with spaces is `free_text`.
 
 #include <cstdint>
 #include <optional>
@@ -41,14 +41,14 @@ struct DrainRefused {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMessage, "drain refused"}; }
-  void fields(TraceFields& f) const { f.said("error", error); }
+  void fields(TraceFields& f) const { f.free_text("error", error); }
 };
 
 struct UndrainRefused {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMessage, "undrain refused"}; }
-  void fields(TraceFields& f) const { f.said("error", error); }
+  void fields(TraceFields& f) const { f.free_text("error", error); }
 };
 
 // --- the network -------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ struct MasterEnds {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "master ends"}; }
-  void fields(TraceFields& f) const { f.said("reason", reason); }
+  void fields(TraceFields& f) const { f.free_text("reason", reason); }
 };
 
 // The session of a master with the ensemble.
@@ -120,7 +120,7 @@ struct AgentEnds {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "agent ends"}; }
-  void fields(TraceFields& f) const { f.said("reason", reason); }
+  void fields(TraceFields& f) const { f.free_text("reason", reason); }
 };
 
 struct CheckpointDamaged {

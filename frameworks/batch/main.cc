@@ -306,10 +306,9 @@ class Verbs {
         "fail_if_impossible, resources, time_limit, prefer_hosts, locality, locality_wait, files,\n"
         "fetch, env. It may also have parameters (their names and defaults) and a schedule (a\n"
         "cron expression, as in '30 3 * * *'). The file of an array has: command, array, gang,\n"
-        "arguments, each_line, each_file, at_once, retries, retry_on, ok, max_failed, "
-        "timeout,\nsignal, "
-        "directory; or run. The file of a pipeline has stages, each with these keys except name,\n"
-        "role, parameters and schedule. Options override the file.\n\n"
+        "arguments, each_line, each_file, at_once, retries, retry_on, requeue_on, ok, max_failed,\n"
+        "timeout, signal, directory; or run. The file of a pipeline has stages, each with these\n"
+        "keys except name, role, parameters and schedule. Options override the file.\n\n"
         "Example of a pipeline file:\n"
         "  name: etl\n"
         "  stages:\n"
@@ -512,6 +511,8 @@ class Verbs {
                         "retries of a failed element (default 0, or 3 with --retry-on)");
     command->add_option("--retry-on", flags.retry_on,
                         "exit codes that are retried, as in 75,111 (default: all but 126 and 127)");
+    command->add_option("--requeue-on", flags.requeue_on,
+                        "exit codes after which an element runs again without a failed attempt");
     command->add_option("--ok", flags.ok,
                         "exit codes of an element that count as success (default 0)");
     command->add_option("--max-failed", flags.max_failed,

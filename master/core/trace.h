@@ -1,7 +1,7 @@
 #pragma once
 
 // The trace events of the master, by noun. A field that a peer wrote and that was not checked, or
-// that contains spaces, is `said`.
+// that contains spaces, is `free_text`.
 
 #include <string>
 #include <string_view>
@@ -50,8 +50,8 @@ struct AgentRefused {
             "one of them with an empty one and another --name"};
   }
   void fields(TraceFields& f) const {
-    f.said("agent", agent.str());
-    f.said("error", error);
+    f.free_text("agent", agent.str());
+    f.free_text("error", error);
   }
 };
 
@@ -92,7 +92,7 @@ struct AgentRemoved {
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "agent removed"}; }
   void fields(TraceFields& f) const {
-    f("agent", agent).said("reason", reason);
+    f("agent", agent).free_text("reason", reason);
     f("tasks", tasks);
   }
 };
@@ -110,7 +110,7 @@ struct AgentTakesNoTasks {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "agent takes no tasks"}; }
-  void fields(TraceFields& f) const { f("agent", agent).said("reason", reason); }
+  void fields(TraceFields& f) const { f("agent", agent).free_text("reason", reason); }
 };
 
 struct AgentTakesTasksAgain {
@@ -118,7 +118,7 @@ struct AgentTakesTasksAgain {
   std::string reason;  // why it took no tasks
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "agent takes tasks again"}; }
-  void fields(TraceFields& f) const { f("agent", agent).said("reason", reason); }
+  void fields(TraceFields& f) const { f("agent", agent).free_text("reason", reason); }
 };
 
 struct AgentTriedAgain {
@@ -220,8 +220,8 @@ struct FrameworkRefused {
     return {is_usual ? TraceLevel::kMessage : TraceLevel::kMisbehaved, "framework refused"};
   }
   void fields(TraceFields& f) const {
-    f.said("name", name);
-    f.said("error", error);
+    f.free_text("name", name);
+    f.free_text("error", error);
   }
 };
 
@@ -240,7 +240,7 @@ struct FrameworkTornDown {
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "framework torn down"}; }
   void fields(TraceFields& f) const {
-    f("framework", framework).said("reason", reason);
+    f("framework", framework).free_text("reason", reason);
     f("tasks", tasks);
   }
 };
@@ -269,8 +269,8 @@ struct AskRejected {
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "ask rejected"}; }
   void fields(TraceFields& f) const {
-    f("framework", framework).said("ask", ask.str());
-    f.said("error", error);
+    f("framework", framework).free_text("ask", ask.str());
+    f.free_text("error", error);
   }
 };
 
@@ -279,7 +279,7 @@ struct AsksRejected {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "asks rejected"}; }
-  void fields(TraceFields& f) const { f("framework", framework).said("error", error); }
+  void fields(TraceFields& f) const { f("framework", framework).free_text("error", error); }
 };
 
 struct OperationRefused {
@@ -287,7 +287,7 @@ struct OperationRefused {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "operation refused"}; }
-  void fields(TraceFields& f) const { f("framework", framework).said("error", error); }
+  void fields(TraceFields& f) const { f("framework", framework).free_text("error", error); }
 };
 
 struct RequestRelayed {
@@ -295,7 +295,7 @@ struct RequestRelayed {
   std::string id;
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "request relayed"}; }
-  void fields(TraceFields& f) const { f("framework", framework).said("id", id); }
+  void fields(TraceFields& f) const { f("framework", framework).free_text("id", id); }
 };
 
 struct RequestNotAnswered {
@@ -321,7 +321,7 @@ struct StoreRequestRefused {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMessage, "store request refused"}; }
-  void fields(TraceFields& f) const { f("framework", framework).said("error", error); }
+  void fields(TraceFields& f) const { f("framework", framework).free_text("error", error); }
 };
 
 struct StoreEntriesErased {
@@ -404,8 +404,8 @@ struct TaskRefused {
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task refused"}; }
   void fields(TraceFields& f) const {
-    f("framework", framework).said("task", task.str());
-    f.said("agent", agent.str());
+    f("framework", framework).free_text("task", task.str());
+    f.free_text("agent", agent.str());
     f("reason", to_text(reason));
     f("user", user);
   }
@@ -443,7 +443,7 @@ struct TaskDisbelieved {
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "task disbelieved"}; }
   void fields(TraceFields& f) const {
-    f("framework", framework)("task", task)("agent", agent).said("why", why);
+    f("framework", framework)("task", task)("agent", agent).free_text("why", why);
   }
 };
 
@@ -532,7 +532,7 @@ struct UpdateOfUnknownTask {
   TaskId task;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMessage, "update of an unknown task"}; }
-  void fields(TraceFields& f) const { f("agent", agent).said("task", task.str()); }
+  void fields(TraceFields& f) const { f("agent", agent).free_text("task", task.str()); }
 };
 
 struct UpdateDuplicate {
@@ -617,7 +617,8 @@ struct KeyEnded {
     return {TraceLevel::kLongLived, is_token ? "join token ended" : "key ended"};
   }
   void fields(TraceFields& f) const {
-    f(to_text(of), name)("key", beginning_of(key))("sessions", sessions).said("reason", reason);
+    f(to_text(of), name)("key", beginning_of(key))("sessions", sessions)
+        .free_text("reason", reason);
   }
 };
 
@@ -633,7 +634,7 @@ struct MasterIsAway {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "master is away"}; }
-  void fields(TraceFields& f) const { f("master", name).said("reason", reason); }
+  void fields(TraceFields& f) const { f("master", name).free_text("reason", reason); }
 };
 
 // --- actions and refusals of principals ----------------------------------------------------------
@@ -645,8 +646,8 @@ struct AuditDone {
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "audit: done"}; }
   void fields(TraceFields& f) const {
-    f("user", user).said("action", action);
-    f.said("of", of);
+    f("user", user).free_text("action", action);
+    f.free_text("of", of);
   }
 };
 
@@ -658,9 +659,9 @@ struct AuditRefused {
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "audit: refused"}; }
   void fields(TraceFields& f) const {
-    f("user", user).said("action", action);
-    f.said("of", of);
-    if (!error.empty()) f.said("error", error);
+    f("user", user).free_text("action", action);
+    f.free_text("of", of);
+    if (!error.empty()) f.free_text("error", error);
   }
 };
 
@@ -678,7 +679,7 @@ struct SessionEnded {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "session ended"}; }
-  void fields(TraceFields& f) const { f("peer", peer).said("error", error); }
+  void fields(TraceFields& f) const { f("peer", peer).free_text("error", error); }
 };
 
 // A message of the peer is invalid.
@@ -688,7 +689,7 @@ struct PeerMisbehaved {
   std::string error;
 
   TraceKind kind() const { return {TraceLevel::kMisbehaved, what}; }
-  void fields(TraceFields& f) const { f("peer", peer).said("error", error); }
+  void fields(TraceFields& f) const { f("peer", peer).free_text("error", error); }
 };
 
 struct PeerSentError {
@@ -696,7 +697,7 @@ struct PeerSentError {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "peer sent an error"}; }
-  void fields(TraceFields& f) const { f("peer", peer).said("error", error); }
+  void fields(TraceFields& f) const { f("peer", peer).free_text("error", error); }
 };
 
 struct PeerKnowsNewerLeader {

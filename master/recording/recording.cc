@@ -208,7 +208,7 @@ class HashedFields final : public TraceFields {
     add_(key);
     add_({reinterpret_cast<const char*>(&value), sizeof value});
   }
-  void said(std::string_view key, std::string_view value) override { word(key, value); }
+  void free_text(std::string_view key, std::string_view value) override { word(key, value); }
 
  private:
   std::function<void(std::string_view)> add_;

@@ -50,55 +50,54 @@ void Api::call(const Call& call, Done done) {
   switch (route.serves) {
     case Serves::kRead: {
       const std::string history = history_words();
-      Result<Page> page = route.read({.core = *process_.core,
-                                      .by = call.by.get(),
-                                      .history = history,
-                                      .conditions = [this]() -> const auto& {
-                                        return process_.conditions->current().rows();
+      const auto add_behind = [this](std::vector<proto::MasterRow>& rows) {
+        add_events_behind(rows);
+      };
+      const auto conditions = [this]() -> const std::vector<proto::ConditionRow>& {
+        return process_.conditions->current().rows();
+      };
+      const ReadContext from{.core = *process_.core,
+                             .by = call.by.get(),
+                             .history = history,
+                             .conditions = conditions,
+                             .now = process_.loop.now(),
+                             .forecaster = process_.forecaster.get(),
+                             .add_events_behind = add_behind};
+      return done(route.read(from, call.arguments));
     }
-      , .now = process_.loop.now(), .forecaster = process_.forecaster.get(),
-        .add_events_behind = [this](std::vector<proto::MasterRow>& rows) {
-          add_events_behind(rows);
-        }
-  },
-                                     call.arguments);
-  if (!page && page.error().code() == ErrorCode::kInvalidArgument) {
-    return done(wrong_arguments(call, std::move(page).error()));
+    case Serves::kSnapshot:
+      return done(snapshots_.page(*process_.core, call.arguments, process_.loop.now()));
+    case Serves::kHistory:
+      return history_calls_.read(*process_.core, process_.history.get(), call.arguments, call.by,
+                                 std::move(done));
+    case Serves::kEvents:
+      return read_events(call, std::move(done));
+    case Serves::kFileAccess:
+      return grant_files(call, done);
+    case Serves::kChange:
+      return change(call, std::string("{}"), std::move(done));
+    case Serves::kJoinToken:
+      return change(call, process_.join_token_reply(), std::move(done));
+    case Serves::kSetSecret:
+      return set_secret(call, std::move(done));
+    case Serves::kStandBy:
+      return stand_by(call, std::move(done));
+    case Serves::kFollow:
+      return follow_events(call, std::move(done));
+    case Serves::kRequest: {
+      Result<proto::RequestCall> request = proto::parse_request_call(call.arguments);
+      if (!request) return done(std::move(request).error());
+      return relay(
+          *std::move(request), call.by, [done = std::move(done)](Result<std::string> told) {
+            Result<std::string> json = told ? proto::request_reply_json(*told) : std::move(told);
+            if (!json) return done(std::move(json).error());
+            done(Page{.json = *std::move(json)});
+          });
+    }
+    case Serves::kServers:
+      break;  // Only possible over HTTP, which relays it itself.
   }
-  return done(std::move(page));
-}
-case Serves::kSnapshot:
-  return done(snapshots_.page(*process_.core, call.arguments, process_.loop.now()));
-case Serves::kHistory:
-  return history_calls_.read(*process_.core, process_.history.get(), call.arguments, call.by,
-                             std::move(done));
-case Serves::kEvents:
-  return read_events(call, std::move(done));
-case Serves::kFileAccess:
-  return grant_files(call, done);
-case Serves::kChange:
-  return change(call, std::string("{}"), std::move(done));
-case Serves::kJoinToken:
-  return change(call, process_.join_token_reply(), std::move(done));
-case Serves::kSetSecret:
-  return set_secret(call, std::move(done));
-case Serves::kStandBy:
-  return stand_by(call, std::move(done));
-case Serves::kFollow:
-  return follow_events(call, std::move(done));
-case Serves::kRequest: {
-  Result<proto::RequestCall> request = proto::parse_request_call(call.arguments);
-  if (!request) return done(std::move(request).error());
-  return relay(*std::move(request), call.by, [done = std::move(done)](Result<std::string> told) {
-    Result<std::string> json = told ? proto::request_reply_json(*told) : std::move(told);
-    if (!json) return done(std::move(json).error());
-    done(Page{.json = *std::move(json)});
-  });
-}
-case Serves::kServers:
-  break;  // Only possible over HTTP, which relays it itself.
-}  // namespace proffer::master
-done(unknown_method(route.method));
+  done(unknown_method(route.method));
 }
 
 uint64_t Api::wait_for_answer(Relayed done) {

@@ -40,7 +40,7 @@ class UserOf : public TraceFields {
     if (key == "user") name = value;
   }
   void number(std::string_view, int64_t) override {}
-  void said(std::string_view, std::string_view) override {}
+  void free_text(std::string_view, std::string_view) override {}
 
   std::string name = {};
 };

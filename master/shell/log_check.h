@@ -29,7 +29,7 @@ struct LogFileDamaged {
             "a file of the history or the event log is damaged; what is whole in it is still read"};
   }
   void fields(TraceFields& f) const {
-    f.said("file", file);
+    f.free_text("file", file);
     f("damaged_bytes", bytes);
   }
 };
@@ -44,7 +44,7 @@ struct LogFileMissing {
             "files of the history or the event log are missing; it goes on without them"};
   }
   void fields(TraceFields& f) const {
-    f.said("directory", directory);
+    f.free_text("directory", directory);
     if (after > 0) f("after", after);
     if (before > 0) f("before", before);
   }
@@ -63,7 +63,7 @@ struct LogIsOlder {
         "they ended at once"};
   }
   void fields(TraceFields& f) const {
-    f.said("directory", directory);
+    f.free_text("directory", directory);
     f("last", last.value())("leader", leader.value());
   }
 };

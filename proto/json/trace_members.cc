@@ -15,7 +15,7 @@ void TraceMembers::number(std::string_view key, int64_t value) {
   append_whole(out_, value);
 }
 
-void TraceMembers::said(std::string_view key, std::string_view value) {
+void TraceMembers::free_text(std::string_view key, std::string_view value) {
   word(key, value.substr(0, kEventTextBytesMax));
 }
 

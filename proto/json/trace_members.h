@@ -22,7 +22,7 @@ class TraceMembers final : public TraceFields {
   void word(std::string_view key, std::string_view value) override;
   void number(std::string_view key, int64_t value) override;
   // Writes at most kEventTextBytesMax bytes of it.
-  void said(std::string_view key, std::string_view value) override;
+  void free_text(std::string_view key, std::string_view value) override;
 
  private:
   void begin(std::string_view key);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The events of a scheduler driver. A field is `said` if a peer or an author wrote it and it is
-// unchecked, or if it may contain spaces.
+// The events of a scheduler driver. A field is `free_text` if a peer or an author wrote it and it
+// is unchecked, or if it may contain spaces.
 
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ struct MasterLost {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "master lost"}; }
-  void fields(TraceFields& f) const { f.said("reason", reason); }
+  void fields(TraceFields& f) const { f.free_text("reason", reason); }
 };
 
 struct OlderMasterRefused {
@@ -44,7 +44,7 @@ struct StandsBy {
   std::string message;  // the master's message
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "stands by"}; }
-  void fields(TraceFields& f) const { f.said("message", message); }
+  void fields(TraceFields& f) const { f.free_text("message", message); }
 };
 
 struct MasterSentError {
@@ -56,7 +56,7 @@ struct MasterSentError {
     if (is_final) return {TraceLevel::kLongLived, "refused by the master"};
     return {TraceLevel::kMisbehaved, "error from the master"};
   }
-  void fields(TraceFields& f) const { f("code", to_text(code)).said("message", message); }
+  void fields(TraceFields& f) const { f("code", to_text(code)).free_text("message", message); }
 };
 
 struct TeardownGivenUp {
@@ -120,8 +120,8 @@ struct AskCannotBeDeclared {
     return {TraceLevel::kMisbehaved, "asks that cannot be declared"};
   }
   void fields(TraceFields& f) const {
-    f.said("ask", ask.str());
-    f.said("message", message);
+    f.free_text("ask", ask.str());
+    f.free_text("message", message);
   }
 };
 
@@ -151,8 +151,8 @@ struct MessageDropped {
     return {TraceLevel::kMessage, "message to an executor dropped"};
   }
   void fields(TraceFields& f) const {
-    f.said("agent", agent.str());
-    f.said("executor", executor.str());
+    f.free_text("agent", agent.str());
+    f.free_text("executor", executor.str());
   }
 };
 

@@ -51,7 +51,7 @@ class LoopHost final : public SchedulerHost {
   void happened(const TraceEvent& event) override;
   void warn(std::string_view what) override;
   void refused(const Error& error, bool is_handled) override;
-  void said(const Command&) override {}
+  void on_command(const Command&) override {}
   bool hears(const Notification&) override { return true; }
   void run() override { loop_.run(); }
   void leave(int exit_code) override;

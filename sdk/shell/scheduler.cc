@@ -146,7 +146,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   // A command of the author: it is sent now, and answered after this call has returned.
   void command(Command what) {
     if (is_leaving) return;
-    host.said(what);
+    host.on_command(what);
     count(what);
     step(CommandGiven{std::move(what)});
     if (is_carrying_out) return;  // called from a callback; the caller carries out the rest

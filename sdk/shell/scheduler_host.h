@@ -35,7 +35,7 @@ class SchedulerHost : public DriverHost {
   // --- for people and for the laws of simulations ------------------------------------------------
   virtual void happened(const TraceEvent& event) = 0;
   virtual void refused(const Error& error, bool is_handled) = 0;
-  virtual void said(const Command& command) = 0;
+  virtual void on_command(const Command& command) = 0;
   // Called before the author receives the notification. False: do not pass it on.
   virtual bool hears(const Notification& notification) = 0;
 

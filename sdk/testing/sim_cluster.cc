@@ -235,7 +235,7 @@ class SimCluster::Inside {
     world.after(down, [this] { master->start(); });
   }
 
-  void befall(Time ends) {
+  void inject(Time ends) {
     if (world.now() >= ends) return;
     const Duration left = ends - world.now();
     const auto lasts = [&](Duration at_most) {
@@ -283,7 +283,7 @@ class SimCluster::Inside {
     }
     if (host != nullptr && chance.chance(1, 4)) host->break_connection();
     world.after(nanoseconds(chance.between(kStormGapMin.nanos(), kStormGapMax.nanos())),
-                [this, ends] { befall(ends); });
+                [this, ends] { inject(ends); });
   }
 
   sim::World world;
@@ -426,7 +426,7 @@ void SimCluster::offer_nothing_for(Duration duration) {
 
 void SimCluster::storm(Duration duration) {
   const Time ends = now() + duration;
-  inside_->befall(ends);
+  inside_->inject(ends);
   // Faults that were shortened to end by then have ended; supervisors may still wait.
   inside_->world.at(ends, [inside = inside_.get()] {
     inside->network.set_rates({});

@@ -196,7 +196,7 @@ void SimHost::refused(const Error& error, bool) {
   refusal_ = error;
 }
 
-void SimHost::said(const Command& command) {
+void SimHost::on_command(const Command& command) {
   if (std::holds_alternative<proto::Teardown>(command)) {
     note(SchedulerTearsDown{});
   }

@@ -89,7 +89,7 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   void happened(const TraceEvent& event) override { note(event); }
   void warn(std::string_view what) override;
   void refused(const Error& error, bool is_handled) override;
-  void said(const Command& command) override;
+  void on_command(const Command& command) override;
   bool hears(const Notification& notification) override;
   void run() override {}
   void leave(int exit_code) override;

@@ -26,7 +26,7 @@ struct SchedulerRefused {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "scheduler is refused"}; }
-  void fields(TraceFields& f) const { f.said("error", error); }
+  void fields(TraceFields& f) const { f.free_text("error", error); }
 };
 
 struct SchedulerTearsDown {
@@ -40,14 +40,14 @@ struct SchedulerWarns {
   std::string what;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "scheduler warns"}; }
-  void fields(TraceFields& f) const { f.said("what", what); }
+  void fields(TraceFields& f) const { f.free_text("what", what); }
 };
 
 struct ExecutorWarns {
   std::string what;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "executor warns"}; }
-  void fields(TraceFields& f) const { f.said("what", what); }
+  void fields(TraceFields& f) const { f.free_text("what", what); }
 };
 
 }  // namespace proffer::sdk

@@ -15,7 +15,7 @@
 namespace proffer::agent {
 
 // Exit code of a process that could not enter its cgroup or become its user before it became an
-// executor (slave/executor/stem.cc).
+// executor (slave/executor/fork_server.cc).
 inline constexpr int32_t kCannotBegin = 126;
 // Failures in a row, without a hello of an executor in between.
 inline constexpr int kFailuresInARow = 3;

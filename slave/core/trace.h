@@ -1,7 +1,7 @@
 #pragma once
 
 // The trace events of an agent, by noun. A field that a peer wrote and that was not checked, or
-// that contains spaces, is `said`.
+// that contains spaces, is `free_text`.
 
 #include <cstdint>
 #include <string>
@@ -91,7 +91,7 @@ struct QuarantineBegins {
     return {TraceLevel::kOperator, "no tasks are taken for a while: executors cannot be started"};
   }
   void fields(TraceFields& f) const {
-    f("agent", agent).said("message", message);
+    f("agent", agent).free_text("message", message);
     f("grace", grace);
   }
 };
@@ -159,8 +159,8 @@ struct MasterSentError {
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "error from the master"}; }
   void fields(TraceFields& f) const {
-    f.said("message", message);
-    f.said("hint", hint);
+    f.free_text("message", message);
+    f.free_text("hint", hint);
   }
 };
 
@@ -172,8 +172,8 @@ struct MasterRefuses {
     return {TraceLevel::kOperator, "the master refuses this agent; correct what it says"};
   }
   void fields(TraceFields& f) const {
-    f.said("message", message);
-    f.said("hint", hint);
+    f.free_text("message", message);
+    f.free_text("hint", hint);
   }
 };
 
@@ -186,8 +186,8 @@ struct MasterEndsAgent {
     return {TraceLevel::kOperator, "the master ends this agent and its tasks"};
   }
   void fields(TraceFields& f) const {
-    f.said("message", message);
-    f.said("hint", hint);
+    f.free_text("message", message);
+    f.free_text("hint", hint);
     f("tasks", tasks);
   }
 };
@@ -372,7 +372,7 @@ struct ExecutorGone {
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "executor gone"}; }
   void fields(TraceFields& f) const {
-    f("framework", framework)("executor", executor).said("message", message);
+    f("framework", framework)("executor", executor).free_text("message", message);
   }
 };
 
@@ -435,7 +435,7 @@ struct ExecutorRefused {
   std::string message;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "executor refused"}; }
-  void fields(TraceFields& f) const { f.said("message", message); }
+  void fields(TraceFields& f) const { f.free_text("message", message); }
 };
 
 }  // namespace proffer::agent

@@ -29,12 +29,12 @@
 #include "proto/codec/codec.h"
 #include "proto/limit_warning.h"
 #include "proto/task_group.h"
+#include "slave/executor/fork_server.h"
 #include "slave/executor/health_probe.h"
 #include "slave/executor/last_words.h"
 #include "slave/executor/listeners.h"
 #include "slave/executor/readiness.h"
 #include "slave/executor/secret_files.h"
-#include "slave/executor/stem.h"
 #include "slave/executor/task_input.h"
 
 namespace proffer::executor {

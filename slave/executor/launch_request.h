@@ -1,7 +1,8 @@
 #pragma once
 
-// Requests of an agent to the stem (stem.h): one message each, over a socket that preserves message
-// boundaries. The answer is a pid, or a negative errno. Both ends are from one build.
+// Requests of an agent to the fork server (fork_server.h): one message each, over a socket that
+// preserves message boundaries. The answer is a pid, or a negative errno. Both ends are from one
+// build.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace proffer::executor {
 
-// Room for the environment of a command executor, which is written over that of the stem: some
-// fifteen variables. Four are paths of at most 4 KiB.
+// Room for the environment of a command executor, which is written over that of the fork server:
+// some fifteen variables. Four are paths of at most 4 KiB.
 inline constexpr size_t kEnvironmentRoom = 20 * 1024;
 // Maximum of a request: an environment and a command line, each as large as those of a task may be.
 inline constexpr size_t kLaunchBytesMax = 208 * 1024;
@@ -32,10 +33,10 @@ struct RunAs {
 struct LaunchRequest {
   // "NAME=value"; PROFFER_SANDBOX is the initial directory of the process.
   std::vector<std::string> environment = {};
-  // The program's path and its arguments. Empty: a command executor, which is the stem's own
+  // The program's path and its arguments. Empty: a command executor, which is the fork server's own
   // program.
   std::vector<std::string> arguments = {};
-  std::optional<RunAs> run_as = {};  // none: the user of the stem
+  std::optional<RunAs> run_as = {};  // none: the user of the fork server
   // cgroup.procs and similar files, to which the process writes "0" before it changes its user.
   std::vector<std::string> joins = {};
   // The descriptors that come with the request: three streams, or a terminal, which becomes the

@@ -1,6 +1,6 @@
-// proffer-executor: the stem, which an agent starts, and the command executors that are forked from
-// it. It has no flags and no logging library, since each task's launch goes through it. Errors of
-// an executor are written to `stderr` in its sandbox.
+// proffer-executor: the fork server, which an agent starts, and the command executors that are
+// forked from it. It has no flags and no logging library, since each task's launch goes through it.
+// Errors of an executor are written to `stderr` in its sandbox.
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #include "net/loop.h"
 #include "slave/executor/command_executor.h"
-#include "slave/executor/stem.h"
+#include "slave/executor/fork_server.h"
 
 namespace {
 
@@ -46,7 +46,7 @@ int main() {
   Loop loop;
   const executor::CommandExecutor executor(loop, std::move(options));
   loop.run();
-  // Everything is reported and acknowledged. The stem destroys what it made, and the kernel the
-  // rest.
+  // Everything is reported and acknowledged. The fork server destroys what it made, and the kernel
+  // the rest.
   _exit(0);
 }

@@ -28,9 +28,9 @@ struct RefusedBearer {
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "audit: refused"}; }
   void fields(TraceFields& f) const {
-    f("user", user).said("action", "read files");
-    f.said("of", path);
-    f("peer", peer).said("error", why);
+    f("user", user).free_text("action", "read files");
+    f.free_text("of", path);
+    f("peer", peer).free_text("error", why);
   }
 };
 

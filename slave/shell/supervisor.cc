@@ -77,8 +77,8 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   return environment;
 }
 
-// The program and its arguments; none for a command executor, which is the stem itself. Builtin
-// executors are in the agent's directory.
+// The program and its arguments; none for a command executor, which is the fork server itself.
+// Builtin executors are in the agent's directory.
 Result<std::vector<std::string>> arguments_of(const std::string& program,
                                               const std::string& bin_dir, const AgentId& agent) {
   if (program == proto::kCommandExecutor) return std::vector<std::string>();
@@ -98,7 +98,7 @@ Result<std::vector<std::string>> arguments_of(const std::string& program,
   return std::vector<std::string>{builtin};
 }
 
-// The stem opens the output for each forked executor; the tasks may have removed it.
+// The fork server opens the output for each forked executor; the tasks may have removed it.
 bool has_output(const std::string& sandbox) {
   return access((sandbox + "/stdout").c_str(), F_OK) == 0;
 }
@@ -135,7 +135,7 @@ Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolato
       options_(std::move(options)),
       secrets_(options_.shm, sandboxes_.root()),
       handlers_(std::move(handlers)),
-      stem_(options_.bin_dir + "/proffer-executor", options_.descriptors),
+      fork_server_(options_.bin_dir + "/proffer-executor", options_.descriptors),
       sweep_timer_(loop, [this] { sweep(); }),
       adopted_timer_(loop, [this] { look_at_adopted(); }),
       leftover_timer_(loop, [this] { end_leftovers(); }),
@@ -299,15 +299,15 @@ Result<Supervisor::Place> Supervisor::start_fetch(const FetchFiles& fetch,
   return place;
 }
 
-// A stem that was killed or stopped since the last request was disturbed from outside, so a new one
-// is asked. If the first has forked before that, its executor has the same token and would get the
-// same tasks. It is killed while no run has its sandbox yet, as a stray process.
+// A fork server that was killed or stopped since the last request was disturbed from outside, so a
+// new one is asked. If the first has forked before that, its executor has the same token and would
+// get the same tasks. It is killed while no run has its sandbox yet, as a stray process.
 Result<pid_t> Supervisor::fork(const executor::LaunchRequest& request,
                                std::span<const int> passed) {
-  Result<pid_t> forked = stem_.fork(request, passed);
+  Result<pid_t> forked = fork_server_.fork(request, passed);
   if (forked || forked.error().code() != ErrorCode::kTimeout) return forked;
   end_strays();
-  return stem_.fork(request, passed);
+  return fork_server_.fork(request, passed);
 }
 
 Result<uint32_t> Supervisor::uid_of(const RunningTask& task) {
@@ -429,8 +429,8 @@ void Supervisor::reap() {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, WNOHANG);
     if (pid <= 0) break;
-    if (pid == stem_.pid()) {
-      stem_.forget();
+    if (pid == fork_server_.pid()) {
+      fork_server_.forget();
       continue;
     }
     if (execs_.erase(pid) != 0) {
@@ -466,7 +466,7 @@ void Supervisor::reap() {
 bool Supervisor::end_strays() {
   bool any = false;
   for (const pid_t pid : own_children()) {
-    if (pid == stem_.pid() || runs_.contains(pid)) continue;
+    if (pid == fork_server_.pid() || runs_.contains(pid)) continue;
     // The isolator handles groups. See end_unnamed() for why no environment is read then.
     if (isolator_.holds(pid) || is_of_a_live_run(pid)) continue;
     any = true;

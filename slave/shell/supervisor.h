@@ -17,11 +17,11 @@
 #include "net/loop.h"
 #include "slave/core/agent.h"
 #include "slave/executor/gpus.h"
+#include "slave/shell/fork_server.h"
 #include "slave/shell/isolator.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
 #include "slave/shell/secret_folders.h"
-#include "slave/shell/stem.h"
 
 namespace proffer::agent {
 
@@ -153,7 +153,7 @@ class Supervisor {
     bool is_late = false;
   };
   using AdoptedRuns = std::map<uint64_t, Adopted>;
-  // A prepared run, and the request to the stem, without variables and arguments.
+  // A prepared run, and the request to the fork server, without variables and arguments.
   struct Ground {
     Place place = {};
     executor::LaunchRequest request = {};
@@ -195,7 +195,7 @@ class Supervisor {
   Options options_;
   SecretFolders secrets_;
   Handlers handlers_;
-  Stem stem_;
+  ForkServer fork_server_;
   std::map<std::string, KnownUser> users_;
   std::map<uint32_t, size_t> runs_by_user_;
   std::set<std::tuple<FrameworkId, ExecutorId, uint64_t>> live_runs_;  // of runs_ and adopted_

@@ -26,7 +26,7 @@ std::vector<Remedy> remedies(AllocatorScenario& s, const std::string& framework)
   return {};
 }
 
-std::vector<std::string> said(AllocatorScenario& s, const std::string& framework) {
+std::vector<std::string> remedy_texts(AllocatorScenario& s, const std::string& framework) {
   std::vector<std::string> lines;
   for (const Remedy& remedy : remedies(s, framework)) lines.push_back(to_text(remedy));
   return lines;
@@ -43,7 +43,7 @@ TEST(Remedies, SayHowMuchLessWouldFitAndWhoWouldHaveToEnd) {
   s.framework("big").asks("cpus:4;mem:6GiB", 1);
   s.decide();
   EXPECT_THAT(
-      said(s, "big"),
+      remedy_texts(s, "big"),
       ElementsAre("if mem ≤ 4 GiB", "after 1 task of role 'eng' (web: t-1) ends on agent a1"));
 }
 
@@ -55,7 +55,7 @@ TEST(Remedies, SayOnlyWhatAloneSuffices) {
   // Neither more memory nor another disk suffices: the task would have to end as well.
   s.framework("f").asks("cpus:2;mem:2GiB", 1, "task", "disk == ssd");
   s.decide();
-  EXPECT_THAT(said(s, "f"), IsEmpty());
+  EXPECT_THAT(remedy_texts(s, "f"), IsEmpty());
 }
 
 TEST(Remedies, OfAFullLimitAreAHigherOneOrTheEndOfItsTasks) {
@@ -67,7 +67,7 @@ TEST(Remedies, OfAFullLimitAreAHigherOneOrTheEndOfItsTasks) {
   s.framework("ads").in_role("eng/ads").asks("cpus:2;mem:1GiB", 1);
   s.decide();
   EXPECT_THAT(
-      said(s, "ads"),
+      remedy_texts(s, "ads"),
       ElementsAre("if cpus ≤ 1", "the limit of role 'eng' would have to be raised to cpus:4",
                   "after 1 task of role 'eng' (web: t-1) ends on agent a1"));
 }
@@ -79,7 +79,7 @@ TEST(Remedies, OfHeadroomThatIsHeldAreLowerGuarantees) {
   s.framework("f").asks("cpus:5;mem:1GiB", 1);
   s.decide();
   EXPECT_THAT(
-      said(s, "f"),
+      remedy_texts(s, "f"),
       ElementsAre("if cpus ≤ 4", "the guarantee of role 'ops' would have to be lowered to cpus:5"));
 }
 
@@ -93,7 +93,7 @@ TEST(Remedies, OfWhatIsKeptForAnotherIsThatItsClaimEnds) {
   s.advance(kClaimAfter);
   s.framework("late").asks("cpus:1;mem:1GiB", 1);
   s.decide();
-  EXPECT_THAT(said(s, "late"), Contains("when agent a1 is not claimed for big any more"));
+  EXPECT_THAT(remedy_texts(s, "late"), Contains("when agent a1 is not claimed for big any more"));
 }
 
 TEST(Remedies, OfOffersToOthersSayWhenTheyExpire) {
@@ -122,14 +122,14 @@ TEST(Remedies, NameTheAgentThatItDeclinedOrThatIsAway) {
   s.allocator().set_agent_active(AgentId("a2"), false);
   s.allocator().set_agent_draining(AgentId("a3"), true);
   s.decide();
-  EXPECT_THAT(said(s, "f"), ElementsAre("when the framework's decline of agent a1 ends"));
+  EXPECT_THAT(remedy_texts(s, "f"), ElementsAre("when the framework's decline of agent a1 ends"));
   EXPECT_EQ(remedies(s, "f")[0].until, s.now() + seconds(60));
   s.framework("g").asks("cpus:4", 1, "task", "host == a2");
   s.framework("h").asks("cpus:3", 1, "task", "host == a3");
   s.decide();
-  EXPECT_THAT(said(s, "g"),
+  EXPECT_THAT(remedy_texts(s, "g"),
               ElementsAre("without the constraint 'host == a2'", "when agent a2 is back"));
-  EXPECT_THAT(said(s, "h"), Contains("when agent a3 is undrained"));
+  EXPECT_THAT(remedy_texts(s, "h"), Contains("when agent a3 is undrained"));
 }
 
 TEST(Remedies, NeverNameTheTasksOfTheFrameworkItself) {
@@ -140,8 +140,8 @@ TEST(Remedies, NeverNameTheTasksOfTheFrameworkItself) {
   s.framework("f").asks("cpus:2;mem:1GiB", 1);
   s.framework("g").asks("cpus:2;mem:1GiB", 1);
   s.decide();
-  EXPECT_THAT(said(s, "f"), ElementsAre("if cpus ≤ 1"));
-  EXPECT_THAT(said(s, "g"),
+  EXPECT_THAT(remedy_texts(s, "f"), ElementsAre("if cpus ≤ 1"));
+  EXPECT_THAT(remedy_texts(s, "g"),
               ElementsAre("if cpus ≤ 1", "after 1 task of role 'f' (f: t-1) ends on agent a1"));
 }
 

@@ -27,7 +27,7 @@ const std::vector<Chaos::Kind>& Chaos::kinds() {
       {"kill_agent", &Chaos::kill_agent},
       {"kill_scheduler", &Chaos::kill_scheduler},
       {"kill_executor", &Chaos::kill_executor},
-      {"kill_stem", &Chaos::kill_stem},
+      {"kill_fork_server", &Chaos::kill_fork_server},
       {"kill_zookeeper", &Chaos::kill_zookeeper},
       {"stop_leader", &Chaos::stop_leader},
       {"stop_master", &Chaos::stop_master},

@@ -81,10 +81,10 @@ std::optional<Fault> Chaos::kill_executor() {
   return Fault{.what = "killed"};
 }
 
-std::optional<Fault> Chaos::kill_stem() {
-  const pid_t pid = choose_forked("stem");
+std::optional<Fault> Chaos::kill_fork_server() {
+  const pid_t pid = choose_forked("fork_server");
   if (pid == 0) return std::nullopt;
-  cluster_.kill_forked("stem", pid);
+  cluster_.kill_forked("fork_server", pid);
   return Fault{.what = "killed"};
 }
 

@@ -86,7 +86,7 @@ class Chaos {
   std::optional<Fault> kill_agent() { return kill(choose("agent", "process")); }
   std::optional<Fault> kill_scheduler() { return kill(choose("scheduler", "process")); }
   std::optional<Fault> kill_executor();
-  std::optional<Fault> kill_stem();
+  std::optional<Fault> kill_fork_server();
   std::optional<Fault> kill_zookeeper();
   std::optional<Fault> stop_leader() { return stop(leader("process"), in(500, 5'000)); }
   std::optional<Fault> stop_master() { return stop(choose("master", "process"), in(200, 4'000)); }

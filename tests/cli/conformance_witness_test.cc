@@ -22,18 +22,18 @@ class Story {
  public:
   Story() {
     witness_.process_began();
-    said(proto::Subscribe{.name = "f"});
+    saw(proto::Subscribe{.name = "f"});
     told(proto::Subscribed{.framework = FrameworkId("f-1")});
     asks(3);
     offers(1);
   }
 
-  void said(const proto::Message& message) { witness_.see(To::kMaster, message, now_); }
+  void saw(const proto::Message& message) { witness_.see(To::kMaster, message, now_); }
   void told(const proto::Message& message) { witness_.see(To::kScheduler, message, now_); }
   void ends() { witness_.process_ended(now_); }
   void pass(Duration duration) { now_ = now_ + duration; }
   void asks(int64_t count) {
-    said(proto::DeclareAsks{.asks = {{.name = AskName("work"), .count = count}}});
+    saw(proto::DeclareAsks{.asks = {{.name = AskName("work"), .count = count}}});
   }
   void offers(uint64_t id) {
     told(proto::Offers{{{.id = OfferId(id),
@@ -47,7 +47,7 @@ class Story {
     for (const std::string& task : tasks) {
       launch.tasks.push_back({.id = TaskId(task), .ask = AskName(ask)});
     }
-    said(proto::Accept{.offers = {OfferId(offer)}, .operations = {std::move(launch)}});
+    saw(proto::Accept{.offers = {OfferId(offer)}, .operations = {std::move(launch)}});
   }
   void update(const std::string& task, TaskState state,
               proto::TaskReason reason = proto::TaskReason::kNone) {
@@ -150,13 +150,13 @@ TEST(ConformanceWitness, TellsUpdatesThatCameOnceFromThoseThatCameAgain) {
   Story s;
   s.launches(1, {"t1"});
   s.told(running(1));
-  s.said(proto::Acknowledge{.task = TaskId("t1"), .sequence = 1});
+  s.saw(proto::Acknowledge{.task = TaskId("t1"), .sequence = 1});
   s.told(running(1));
   EXPECT_THAT(s.wrong(), IsEmpty());  // within the allowed time
   s.pass(seconds(4));
   EXPECT_THAT(s.wrong(),
               ElementsAre("never acknowledged 1 update that arrived again (t1 sequence 1)"));
-  s.said(proto::Acknowledge{.task = TaskId("t1"), .sequence = 1});
+  s.saw(proto::Acknowledge{.task = TaskId("t1"), .sequence = 1});
   EXPECT_THAT(s.wrong(), IsEmpty());
   EXPECT_EQ(s.witness().heard_twice(), 1u);
 }
@@ -171,7 +171,7 @@ TEST(ConformanceWitness, ExcusesUpdatesThatCameShortlyBeforeTheSchedulerLeft) {
           .status = {.task = TaskId("t1"), .state = TaskState::kFinished, .sequence = 1}});
       s.pass(is_late ? seconds(4) : seconds(2));
       if (is_teardown) {
-        s.said(proto::Teardown{});
+        s.saw(proto::Teardown{});
       } else {
         s.ends();
       }

@@ -58,7 +58,7 @@ TEST(Framework, IsMeantByItsIdOrByItsNameIfOneOfThatNameIsConnected) {
   rows[2] = {.framework = FrameworkId("batch-1-3"), .name = "batch"};
   EXPECT_EQ(framework_named(rows, "service")->str(), "service-1-2");
   EXPECT_EQ(framework_named(rows, "service-1-1")->str(), "service-1-1");
-  EXPECT_EQ(framework_named(rows, "serv").error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(framework_named(rows, "serv").error().code(), ErrorCode::kUnavailable);
   rows[2].name = "service";
   EXPECT_EQ(framework_named(rows, "service").error().code(), ErrorCode::kInvalidArgument);
 }

@@ -149,7 +149,7 @@ struct AgentLost {
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "agent lost"}; }
   void fields(TraceFields& f) const {
     f("agent", agent)("tasks", tasks);
-    if (!reason.empty()) f.said("reason", reason);
+    if (!reason.empty()) f.free_text("reason", reason);
   }
 };
 

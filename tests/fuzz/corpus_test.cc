@@ -246,6 +246,8 @@ void add_array_seeds(std::map<std::string, std::string>& seeds, const batch::Wor
   seeds["batch_record/elements"] = batch::encode(elements);
   elements.retries = 3;
   seeds["batch_record/elements_retried"] = batch::encode(elements);
+  elements.requeues = {{2, 1}};
+  seeds["batch_record/elements_requeued"] = batch::encode(elements);
   batch::EndedRecord ended;
   ended.job.job = "sweep-8";
   ended.job.phase = proto::BatchPhase::kFinished;
@@ -277,7 +279,8 @@ struct Happened {
   int64_t exit_code = 0;
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task ended"}; }
   void fields(TraceFields& f) const {
-    f("framework", "web-1-1")("task", "t1")("exit_code", exit_code).said("message", "a \"b\"\n");
+    f("framework", "web-1-1")("task", "t1")("exit_code", exit_code)
+        .free_text("message", "a \"b\"\n");
   }
 };
 

@@ -108,6 +108,22 @@ TEST_F(Arrays, ElementsThatFailAreTriedAgainAndTold) {
   EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1"}).out, done.out);
 }
 
+// As with requeue in Slurm: a program that saved its work exits with a code, and goes on later.
+TEST_F(Arrays, AnElementThatIsRequeuedGoesOnAndCountsNoFailure) {
+  Cluster cluster({.agents = 1, .batch = true});
+  const std::string line =
+      "n=$(cat saved-{} 2>/dev/null || echo 0); echo $((n + 1)) >saved-{}; "
+      "test $n -ge {} || exit 99; echo {} went on $n times as attempt $PROFFER_ARRAY_ATTEMPT";
+  const Exit done =
+      cluster.proffer(with_output(verb("array", {"1-3", "--requeue-on", "99", "--", line})));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out,
+            "1 went on 1 times as attempt 2\n2 went on 2 times as attempt 3\n"
+            "3 went on 3 times as attempt 4\n");
+  const Exit listed = cluster.proffer({"batch", "history", "--json"});
+  EXPECT_NE(listed.out.find("\"failed_attempts\":0"), std::string::npos) << listed.out;
+}
+
 // Elements that succeeded do not run again, and each has one output, from the attempt that counts.
 // The scheduler is killed while the failed elements run again.
 TEST_F(Arrays, ARetryRunsTheElementsThatFailedAndNoOthers) {

@@ -287,12 +287,12 @@ class Court {
     if (told.reason == "executor_ended") {
       // The storm killed its executor, which is the parent of the process: before the process read
       // its parent's pid, while it ran, or just after it ended. An executor that was just forked
-      // looked like the stem.
+      // looked like the fork server.
       if (told.state != "failed" && told.state != "lost") return what + "it failed, or is lost";
       const bool knows = ran && run.starts.front().parent != 0;
       const int64_t latest = ran && !knows ? run.starts.front().at : told.at;
       const bool is_so = std::any_of(kills_.begin(), kills_.end(), [&](const Kill& kill) {
-        const bool may_be_it = kill.kind == "executor" || (!ran && kill.kind == "stem");
+        const bool may_be_it = kill.kind == "executor" || (!ran && kill.kind == "fork_server");
         return may_be_it && kill.at > launch.at && kill.at < latest &&
                (!knows || kill.pid == run.starts.front().parent);
       });
@@ -315,10 +315,10 @@ class Court {
     }
     if (told.state == "failed" && told.reason == "launch_failed") {
       const int64_t since = launch.at - kAcknowledgedWithinNanos;
-      return struck(since, told.at, "stem", "") ||
+      return struck(since, told.at, "fork_server", "") ||
                      disturbed(since, told.at, "agent", launch.agent, "full")
                  ? ""
-                 : what + "nobody killed the stem of its executor";
+                 : what + "nobody killed the fork server of its executor";
     }
     if (told.state == "lost" && (told.reason == "task_unknown" || told.reason == "agent_forgot")) {
       // One of the processes that forward the launch was killed meanwhile.

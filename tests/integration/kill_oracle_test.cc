@@ -182,13 +182,13 @@ TEST(KillOracle, AnotherExecutorThatWasKilledIsNoExcuse) {
             "");
 }
 
-// At the moment of its fork, an executor looks like its stem, and its task has not begun.
-TEST(KillOracle, AStemThatWasKilledIsAnExcuseForATaskThatNeverStarted) {
+// At the moment of its fork, an executor looks like its fork server, and its task has not begun.
+TEST(KillOracle, AForkServerThatWasKilledIsAnExcuseForATaskThatNeverStarted) {
   Story never;
-  never.launches("t").journal("kill", "stem - 100");
+  never.launches("t").journal("kill", "fork_server - 100");
   EXPECT_EQ(never.told("t", "failed executor_ended - 9").violations(), "");
   Story started;
-  started.launches("t").starts("t").journal("kill", "stem - 100");
+  started.launches("t").starts("t").journal("kill", "fork_server - 100");
   EXPECT_NE(started.told("t", "failed executor_ended - 9").violations(), "");
 }
 

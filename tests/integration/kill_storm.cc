@@ -77,7 +77,7 @@ bool Storm::start_all() {
 }
 
 void Storm::kill_one(const std::string& kind) {
-  if (kind == "executor" || kind == "stem") return kill_forked(kind);
+  if (kind == "executor" || kind == "fork_server") return kill_forked(kind);
   if (kind == "paused leader") return pause_leader();
   std::vector<Member*> there;
   if (kind == "leader") {

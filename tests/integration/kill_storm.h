@@ -20,9 +20,9 @@ struct StormOptions {
   int schedulers = 2;
   // If above 1, they share a ZooKeeper server, and one of them leads.
   int masters = 1;
-  // The victims, in random order: "master" (any), "leader", "agent", "executor", "stem",
+  // The victims, in random order: "master" (any), "leader", "agent", "executor", "fork_server",
   // "scheduler". A "paused leader" is stopped until another one leads, and then continues.
-  std::vector<std::string> kinds = {"master", "agent", "executor", "stem", "scheduler"};
+  std::vector<std::string> kinds = {"master", "agent", "executor", "fork_server", "scheduler"};
   std::string dir = {};  // must exist; keeps logs and records
   bool verbose = false;  // prints each kill to standard error
 };

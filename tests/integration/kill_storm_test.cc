@@ -20,7 +20,7 @@ TEST(KillStorm, EveryLaunchEndsInExactlyOneTrueUpdateWhateverIsKilled) {
 
   for (const std::string& violation : judgement.violations) ADD_FAILURE() << violation;
   EXPECT_GT(judgement.started, 20u) << judgement.summary();
-  for (const char* kind : {"master", "agent", "executor", "stem", "scheduler"}) {
+  for (const char* kind : {"master", "agent", "executor", "fork_server", "scheduler"}) {
     EXPECT_EQ(judgement.kills.count(kind), 1u) << kind;
   }
   // The seed reproduces the choices of a storm on another day.

@@ -50,7 +50,7 @@ std::vector<Pid> all_processes() {
   return all;
 }
 
-// Only executors have an executor's id; their stem runs the same program. Executors of other
+// Only executors have an executor's id; their fork server runs the same program. Executors of other
 // clusters have no sandbox below `dir`.
 bool runs_as(pid_t pid, const std::string& kind, const std::string& dir) {
   const std::string words = read_file(text("/proc/", pid, "/cmdline"));
@@ -230,8 +230,9 @@ void LoadedCluster::kill(Member& victim, int64_t away_millis) {
   say(text("killed ", victim.name, ", away for ", away_millis, " ms"));
 }
 
-// The executors, or the stems from which agents fork them. Both are children of agents. Executors
-// of a killed agent are found as parents of tasks in the journal; its stem ends by itself.
+// The executors, or the fork servers from which agents fork them. Both are children of agents.
+// Executors of a killed agent are found as parents of tasks in the journal; its fork server ends by
+// itself.
 std::vector<pid_t> LoadedCluster::forked(const std::string& kind) const {
   std::vector<pid_t> agents;
   for (const Member& member : members_) {
@@ -249,7 +250,7 @@ std::vector<pid_t> LoadedCluster::forked(const std::string& kind) const {
   }
   const std::string dir = fs::absolute(dir_);
   std::vector<pid_t> found;
-  std::map<pid_t, Pid> stems;  // by agent
+  std::map<pid_t, Pid> fork_servers;  // by agent
   for (const Pid& process : all_processes()) {
     const bool is_agents_child =
         std::find(agents.begin(), agents.end(), process.parent) != agents.end();
@@ -257,13 +258,13 @@ std::vector<pid_t> LoadedCluster::forked(const std::string& kind) const {
     // The pid may have been reused, and agents adopt orphans of tasks.
     if (!(is_agents_child || is_named) || !runs_as(process.pid, kind, dir)) continue;
     found.push_back(process.pid);
-    // At the moment of its fork, an executor looks like its stem, which is older.
-    const auto [stem, is_first] = stems.emplace(process.parent, process);
-    if (!is_first && process.began < stem->second.began) stem->second = process;
+    // At the moment of its fork, an executor looks like its fork server, which is older.
+    const auto [fork_server, is_first] = fork_servers.emplace(process.parent, process);
+    if (!is_first && process.began < fork_server->second.began) fork_server->second = process;
   }
   if (kind == "executor") return found;
   found.clear();
-  for (const auto& [agent, stem] : stems) found.push_back(stem.pid);
+  for (const auto& [agent, fork_server] : fork_servers) found.push_back(fork_server.pid);
   return found;
 }
 

@@ -4,7 +4,7 @@
 // and chaos (tests/chaos/chaos.h). Its members are the masters, the agents and the schedulers
 // (kill/kill_load.cc); each is restarted when it is due. Victims are found without Proffer's own
 // reports: members because the test started them, executors as parents of tasks and children of
-// agents, and an agent's stem as its child without an executor's id.
+// agents, and an agent's fork server as its child without an executor's id.
 
 #include <cstdint>
 #include <deque>
@@ -89,7 +89,7 @@ class LoadedCluster {
   void start_those_due();
   // Kills it with SIGKILL; it is restarted after `away_millis`.
   void kill(Member& victim, int64_t away_millis);
-  // Executors, or the stems from which agents fork them.
+  // Executors, or the fork servers from which agents fork them.
   std::vector<pid_t> forked(const std::string& kind) const;
   void kill_forked(const std::string& kind, pid_t victim);
   RecordFile& journal() { return journal_; }

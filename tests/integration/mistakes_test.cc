@@ -258,8 +258,7 @@ TEST_F(Mistakes, AreAnsweredWithValueAllowedAndNextStep) {
            0},
           {48,
            {"role", "set", "eng", "--guarantee", "cpus:2", "--limit", "cpus:1"},
-           {{"cpus:2"}, {"above its own limit"}, {"lower the guarantee or raise the limit"}},
-           1},
+           {{"cpus:2"}, {"above its own limit"}, {"lower the guarantee or raise the limit"}}},
           {49,
            {"role", "set", "eng", "--users", "root,nosuchuser"},
            {{"'nosuchuser'"}, {"a user of another machine that joined"}, {"--users all"}},
@@ -268,6 +267,32 @@ TEST_F(Mistakes, AreAnsweredWithValueAllowedAndNextStep) {
            {"role", "set", "eng", "--weight", "50%"},
            {{"'50%'"}, {"between 0.001 and 1000"}, {"weights are relative"}}},
       });
+}
+
+TEST_F(Mistakes, WithoutASchedulerNameItsCommand) {
+  const Cluster cluster({.agents = 1});
+  check(cluster,
+        {
+            {1, {"batch", "list"}, {{"no framework 'batch'"}, {"`proffer batch scheduler"}}, 3},
+            {2,
+             {"batch", "array", "1", "--", "true"},
+             {{"no framework 'batch'"}, {"`proffer batch scheduler"}},
+             3},
+            {3,
+             {"service", "list"},
+             {{"no framework 'service'"}, {"`proffer service scheduler`"}},
+             3},
+            {4,
+             {"service", "status", "web"},
+             {{"no framework 'service'"}, {"`proffer service scheduler`"}},
+             3},
+            {5,
+             {"explain", "task", "foo"},
+             {{"error: a task must be FRAMEWORK/TASK, not 'foo'"}, {"proffer tasks"}}},
+            {6, {"cron", "list"}, {{"'cron'"}, {"`proffer batch cron`"}}},
+            {7, {"map", "echo", ":::", "1"}, {{"'map'"}, {"`proffer batch map`"}}},
+            {8, {"run", "--kill-signal", "FOO", "--", "true"}, {{"'FOO'"}, {"write SIGTERM"}}},
+        });
 }
 
 TEST_F(Mistakes, OfJobsAndInstancesNameTheNearest) {

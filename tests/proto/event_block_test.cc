@@ -33,7 +33,7 @@ struct UserSaid {
   std::string user;
   std::string text;
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "user said"}; }
-  void fields(TraceFields& f) const { f("user", user).said("text", text); }
+  void fields(TraceFields& f) const { f("user", user).free_text("text", text); }
 };
 
 struct FrameworkOf {

@@ -13,7 +13,7 @@ struct Happened {
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "somebody misbehaved"}; }
   void fields(TraceFields& f) const {
     f("agent", "a1")("tasks", 3);
-    f.said("message", said);
+    f.free_text("message", said);
   }
 };
 

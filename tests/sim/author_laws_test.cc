@@ -13,7 +13,7 @@ AuthorLaws laws_with_task() {
   proto::Accept accept{.offers = {OfferId(1)}};
   accept.operations.emplace_back(
       proto::Launch{.agent = AgentId("a1"), .tasks = {{.id = TaskId("t1")}}});
-  EXPECT_TRUE(laws.said(sdk::Command(accept), Time()).empty());
+  EXPECT_TRUE(laws.on_command(sdk::Command(accept), Time()).empty());
   return laws;
 }
 

@@ -1,4 +1,4 @@
-// The supervisor, if its stem ends at the worst time: after a fork that it has not reported.
+// The supervisor, if its fork server ends at the worst time: after a fork that it has not reported.
 
 #include "slave/shell/supervisor.h"
 
@@ -44,21 +44,21 @@ bool has_ended(pid_t pid) {
   return false;
 }
 
-// Kills a stem after its next fork, before it can report it. The new process is stopped until
-// release().
+// Kills a fork server after its next fork, before it can report it. The new process is stopped
+// until release().
 class Assassin {
  public:
-  explicit Assassin(pid_t stem)
-      : thread_([this, stem] {
+  explicit Assassin(pid_t fork_server)
+      : thread_([this, fork_server] {
           attached_.set_value(
-              ptrace(PTRACE_SEIZE, stem, 0,
+              ptrace(PTRACE_SEIZE, fork_server, 0,
                      PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK) == 0);
-          status_of(stem);  // it has forked
+          status_of(fork_server);  // it has forked
           unsigned long child = 0;
-          ptrace(PTRACE_GETEVENTMSG, stem, 0, &child);
+          ptrace(PTRACE_GETEVENTMSG, fork_server, 0, &child);
           status_of(static_cast<pid_t>(child));  // the child is stopped
           child_ = static_cast<pid_t>(child);
-          kill(stem, SIGKILL);
+          kill(fork_server, SIGKILL);
           released_.get_future().wait();
           ptrace(PTRACE_DETACH, child_, 0, 0);  // or it is dead
         }) {}
@@ -82,7 +82,7 @@ class Assassin {
 };
 
 // Otherwise two executors of one run would both get its tasks.
-TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
+TEST(Supervisor, EndsTheForksOfAKilledForkServerBeforeItStartsAnother) {
   const test::TemporaryDirectory directory;
   const std::string& root = directory.path();
   Loop loop;
@@ -107,13 +107,13 @@ TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
   };
   const Result<ExecutorStarted> first = start(1);
   ASSERT_TRUE(first) << first.error().message();
-  pid_t stem = 0;
+  pid_t fork_server = 0;
   for (const pid_t child : own_children()) {
-    if (child != first->pid) stem = child;
+    if (child != first->pid) fork_server = child;
   }
-  ASSERT_GT(stem, 0);
+  ASSERT_GT(fork_server, 0);
 
-  Assassin assassin(stem);
+  Assassin assassin(fork_server);
   ASSERT_TRUE(assassin.is_attached());
   const Result<ExecutorStarted> second = start(2);
   ASSERT_TRUE(second) << second.error().message();

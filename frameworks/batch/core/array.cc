@@ -293,6 +293,29 @@ bool ArrayOrder::retries_after(int32_t code, int32_t failures) const {
   return code != kCannotRunCode && code != kNoSuchCommandCode;
 }
 
+bool ArrayOrder::requeues_after(int32_t code, int32_t requeues) const {
+  return requeues < kRequeuesMax && std::binary_search(requeue_on.begin(), requeue_on.end(), code);
+}
+
+int32_t ArrayOrder::attempts_max() const {
+  return retries + 1 + (requeue_on.empty() ? 0 : kRequeuesMax);
+}
+
+namespace {
+
+Result<void> check_meanings(const ArrayOrder& array) {
+  for (const int32_t code : array.requeue_on) {
+    const bool is_retried = std::binary_search(array.retry_on.begin(), array.retry_on.end(), code);
+    if (!is_retried && !array.accepts(code)) continue;
+    return Error::invalid_argument(text("requeue_on and ", is_retried ? "retry_on" : "ok",
+                                        " both have exit code ", code))
+        .with_hint("an exit code can have one meaning: remove it from one of them");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_array(const ArrayOrder& array) {
   if (array.command.empty() || array.command.front().empty()) {
     return Error::invalid_argument("the command of the array is missing")
@@ -338,6 +361,8 @@ Result<void> check_array(const ArrayOrder& array) {
   }
   if (Result<void> ok = check_codes("retry_on", array.retry_on); !ok) return ok;
   if (Result<void> ok = check_codes("ok", array.ok); !ok) return ok;
+  if (Result<void> ok = check_codes("requeue_on", array.requeue_on); !ok) return ok;
+  if (Result<void> ok = check_meanings(array); !ok) return ok;
   if (array.ok.empty()) {
     return Error::invalid_argument("ok needs at least one exit code")
         .with_hint("0 is the usual one");
@@ -408,7 +433,8 @@ std::vector<int32_t> read_exit_codes(ByteReader& in, size_t count_max) {
 void write(ByteWriter& out, const ArrayOrder& array) {
   write_words(out, array.command);
   write(out, array.indices);
-  out.number((array.has_arguments ? 1 : 0) | (array.is_gang ? 2 : 0));
+  const bool is_requeued = !array.requeue_on.empty();
+  out.number((array.has_arguments ? 1 : 0) | (array.is_gang ? 2 : 0) | (is_requeued ? 4 : 0));
   out.bytes(array.directory);
   out.signed_number(array.at_once);
   out.signed_number(array.retries);
@@ -416,13 +442,14 @@ void write(ByteWriter& out, const ArrayOrder& array) {
   write_exit_codes(out, array.ok);
   out.signed_number(array.failed_max + 1);
   out.signed_number(array.timeout.nanos());
+  if (is_requeued) write_exit_codes(out, array.requeue_on);
 }
 
 ArrayOrder read_array(ByteReader& in) {
   ArrayOrder array;
   array.command = read_words(in);
   array.indices = read_indices(in);
-  const uint64_t flags = in.number(3);
+  const uint64_t flags = in.number(7);
   array.has_arguments = (flags & 1) != 0;
   array.is_gang = (flags & 2) != 0;
   array.directory = in.bytes(kPathBytesMax);
@@ -432,6 +459,10 @@ ArrayOrder read_array(ByteReader& in) {
   array.ok = read_exit_codes(in);
   array.failed_max = in.amount(int64_t{kElementsMax} + 1) - 1;
   array.timeout = nanoseconds(in.amount(kTimeLimitMax.nanos()));
+  if ((flags & 4) != 0) {
+    array.requeue_on = read_exit_codes(in);
+    if (array.requeue_on.empty()) in.fail();
+  }
   return array;
 }
 

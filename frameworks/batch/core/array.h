@@ -25,6 +25,7 @@ inline constexpr uint32_t kGangMax = 256;          // each rank receives the hos
 inline constexpr size_t kIndexRunsMax = 1'000;     // sent with the order
 inline constexpr size_t kCommandWordsMax = 1'000;  // together at most kStreamCommandBytesMax
 inline constexpr int32_t kRetriesMax = 100;
+inline constexpr int32_t kRequeuesMax = 10'000;
 inline constexpr size_t kExitCodesMax = 256;  // no other codes exist
 inline constexpr Duration kTimeLimitMax = hours(10'000);
 // Exit codes as in a shell: 128 plus the number of a signal, and these.
@@ -92,6 +93,9 @@ struct ArrayOrder {
   int32_t retries = 0;                    // of an element, after its first attempt
   std::vector<int32_t> retry_on = {};     // exit codes that are retried; empty: all but 126 and 127
   std::vector<int32_t> ok = {0};          // exit codes of success
+  // Exit codes after which an element runs again, up to kRequeuesMax times, without a failed
+  // attempt.
+  std::vector<int32_t> requeue_on = {};
   // More failed elements end the job at once. -1: all elements run, and the job fails if one has
   // failed.
   int64_t failed_max = -1;
@@ -101,6 +105,10 @@ struct ArrayOrder {
   bool accepts(int32_t code) const;
   // True if an element is retried whose attempt number `failures` ended with this code.
   bool retries_after(int32_t code, int32_t failures) const;
+  // True if an element runs again without a failed attempt that was requeued this often before.
+  bool requeues_after(int32_t code, int32_t requeues) const;
+  // The most attempts of an element until the job is retried. Attempts cut off do not count.
+  int32_t attempts_max() const;
   bool operator==(const ArrayOrder&) const = default;
 };
 

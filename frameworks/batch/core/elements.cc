@@ -75,7 +75,7 @@ Elements::Elements(const JobId& job, const ArrayOrder& order, int32_t attempts,
       attempts_before_(attempts_before),
       retries_(retries),
       element_attempts_before_(static_cast<int32_t>(
-          std::min<int64_t>(int64_t{retries} * (order.retries + 1), kElementAttemptMax / 2))),
+          std::min<int64_t>(int64_t{retries} * order.attempts_max(), kElementAttemptMax / 2))),
       size_(order.size()),
       is_done_(size_),
       is_failed_(size_),
@@ -107,7 +107,11 @@ void Elements::restore(uint32_t block, const ElementsRecord& record) {
   for (const auto& [place, failures] : record.failures) {
     const auto position = static_cast<uint32_t>(begin + place);
     // Failures of a gang are stored with its first rank.
-    if (order_.is_gang || !has_ended(position)) failures_[position] = failures;
+    if (order_.is_gang || !has_ended(position)) used_[position] = failures;
+  }
+  for (const auto& [place, requeues] : record.requeues) {
+    const auto position = static_cast<uint32_t>(begin + place);
+    if (used_.contains(position)) requeues_[position] = requeues;
   }
 }
 
@@ -117,12 +121,17 @@ std::optional<ElementsRecord> Elements::block(uint32_t block) const {
   ElementsRecord record{.done = {is_done_.begin() + begin, is_done_.begin() + end},
                         .failed = {is_failed_.begin() + begin, is_failed_.begin() + end},
                         .failures = {},
+                        .requeues = {},
                         .failed_attempts = failed_attempts_[block],
                         .last_failed = block == 0 ? last_failed_ : 0,
                         .retries = retries_};
   bool has_begun = record.failed_attempts > 0;
-  for (auto at = failures_.lower_bound(begin); at != failures_.end() && at->first < end; ++at) {
+  for (auto at = used_.lower_bound(begin); at != used_.end() && at->first < end; ++at) {
     record.failures[at->first - begin] = at->second;
+    has_begun = true;
+  }
+  for (auto at = requeues_.lower_bound(begin); at != requeues_.end() && at->first < end; ++at) {
+    record.requeues[at->first - begin] = at->second;
   }
   for (uint32_t position = begin; position < end && !has_begun; ++position) {
     has_begun = has_ended(position);
@@ -239,7 +248,7 @@ std::map<uint32_t, int32_t> Elements::used_attempts(uint32_t first, uint32_t end
   if (element_attempts_before_ > 0) {
     for (uint32_t place = 0; place < end - first; ++place) used[place] = element_attempts_before_;
   }
-  for (auto at = failures_.lower_bound(first); at != failures_.end() && at->first < end; ++at) {
+  for (auto at = used_.lower_bound(first); at != used_.end() && at->first < end; ++at) {
     used[at->first - first] += at->second;
   }
   return used;
@@ -426,9 +435,8 @@ void Elements::fail_gang(uint32_t attempt, int32_t code, std::string_view how,
   break_gang(attempt, kill);
   if (attempt <= last_failed_) return;
   last_failed_ = attempt;
-  ++failed_attempts_[0];
-  const int32_t failures = ++failures_[0];
-  if (order_.retries_after(code, failures)) return;
+  ++used_[0];
+  if (runs_again_after(0, code)) return;
   if (first_failure_.empty()) first_failure_ = how;
   for (uint32_t rank = 0; rank < size_; ++rank) fail_for_good(rank, how);
 }
@@ -470,7 +478,8 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
     take_out(position);
     is_done_[position] = true;
     ++done_;
-    failures_.erase(position);
+    used_.erase(position);
+    requeues_.erase(position);
     task_failures_.erase(position);
     note_end(position);
   }
@@ -481,18 +490,28 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
 // Each attempt counts once, even if several tasks report it. Attempts before a retry do not count.
 void Elements::on_element_failed(uint32_t position, const ElementFailure& failure,
                                  std::string_view stderr_tail, std::string_view lost) {
-  const auto before = failures_.find(position);
-  const int32_t known = before == failures_.end() ? 0 : before->second;
+  const auto before = used_.find(position);
+  const int32_t known = before == used_.end() ? 0 : before->second;
   if (has_ended(position) || failure.attempt != element_attempts_before_ + known + 1) return;
-  ++failed_attempts_[position / kBlockElements];
-  failures_[position] = known + 1;
+  used_[position] = known + 1;
   note_change(position);
   // An element that succeeded but whose result was lost runs again only by a retry.
   const bool is_done = !lost.empty() && order_.accepts(failure.code);
-  if (!is_done && order_.retries_after(failure.code, known + 1)) return;  // it stays pending
+  if (runs_again_after(position, failure.code) && !is_done) return;  // it stays pending
   const std::string tail =
       lost.empty() ? printable_tail(stderr_tail, kElementStderrBytesMax) : lost_text(lost);
   fail_for_good(position, text(exit_text(failure.code), tail.empty() ? "" : text(": ", tail)));
+}
+
+bool Elements::runs_again_after(uint32_t position, int32_t code) {
+  const auto before = requeues_.find(position);
+  const int32_t requeues = before == requeues_.end() ? 0 : before->second;
+  if (order_.requeues_after(code, requeues)) {
+    requeues_[position] = requeues + 1;
+    return true;
+  }
+  ++failed_attempts_[position / kBlockElements];
+  return order_.retries_after(code, used_[position] - requeues);
 }
 
 std::string Elements::exit_text(int32_t code) const {
@@ -508,7 +527,8 @@ void Elements::fail_for_good(uint32_t position, std::string_view how) {
   take_out(position);
   is_failed_[position] = true;
   ++failed_;
-  failures_.erase(position);
+  used_.erase(position);
+  requeues_.erase(position);
   task_failures_.erase(position);
   suspects_.erase(position);
   note_end(position);
@@ -634,11 +654,13 @@ void Elements::check(std::vector<Violation>& out) const {
              "is pending, held, running, done, failed or skipped at once, or none of them");
     }
   }
-  for (const auto& [position, failures] : failures_) {
+  for (const auto& [position, used] : used_) {
     if (!order_.is_gang && has_ended(position)) {
       broken(position, "has ended and is to be tried again");
     }
-    if (failures > order_.retries) broken(position, "has failed too often, and goes on");
+    const auto requeued = requeues_.find(position);
+    const int32_t requeues = requeued == requeues_.end() ? 0 : requeued->second;
+    if (used - requeues > order_.retries) broken(position, "has failed too often, and goes on");
   }
   if (done != done_ || failed != failed_ || skipped != skipped_) {
     out.push_back(

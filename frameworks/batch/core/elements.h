@@ -145,8 +145,8 @@ class Elements {
   };
   using Ranges = std::map<TaskId, Range>;
 
-  // For each element, by its place in [first, end): the failed attempts since the last retry of the
-  // job, plus all attempt numbers of earlier retries.
+  // For each element, by its place in [first, end): used_, plus all attempt numbers of earlier
+  // retries.
   std::map<uint32_t, int32_t> used_attempts(uint32_t first, uint32_t end) const;
   bool has_ended(uint32_t position) const { return is_done_[position] || is_failed_[position]; }
   // The element is no longer pending, held or skipped.
@@ -161,6 +161,8 @@ class Elements {
   Ranges::iterator adopt(const TaskName& name, const proto::TaskStatus& status, bool is_late);
   void on_finished(const Range& range, const proto::TaskStatus& status);
   void on_failed(const Range& range, const proto::TaskStatus& status);
+  // The attempt used_ is over. True if the element runs again because of its exit code.
+  bool runs_again_after(uint32_t position, int32_t code);
   // `lost`: the reason why its end could not be stored.
   void on_element_failed(uint32_t position, const ElementFailure& failure,
                          std::string_view stderr_tail, std::string_view lost);
@@ -195,7 +197,9 @@ class Elements {
 
   std::vector<bool> is_done_;
   std::vector<bool> is_failed_;
-  std::map<uint32_t, int32_t> failures_;  // since the last retry, of elements that have not ended
+  // Attempts that failed or were requeued since the last retry, of elements that have not ended.
+  std::map<uint32_t, int32_t> used_;
+  std::map<uint32_t, int32_t> requeues_;  // of these, the requeued ones
   std::vector<int64_t> failed_attempts_;  // by block
   int64_t done_ = 0;
   int64_t failed_ = 0;

@@ -20,8 +20,11 @@ constexpr size_t kNameInIdBytesMax = 80;
 size_t bytes_of(const JobOrder& order) {
   if (order.array) {
     const size_t elements = order.array->size();
-    return encode_order(order).size() + elements * kBitsPerElement / 8 +
-           (order.array->retries > 0 ? elements * kRetriedElementBytes : 0) + 1'024;
+    const size_t runs_again = !order.array->requeue_on.empty() ? kRequeuedElementBytes
+                              : order.array->retries > 0       ? kRetriedElementBytes
+                                                               : 0;
+    return encode_order(order).size() + elements * kBitsPerElement / 8 + elements * runs_again +
+           1'024;
   }
   const size_t tasks = static_cast<size_t>(order.maps + order.reducers);
   const size_t blocks = static_cast<size_t>((order.maps + kBlockTasks - 1) / kBlockTasks +

@@ -24,7 +24,7 @@ constexpr size_t kProgressBytesMax = kStoreRequestBytesMax - 2 * kBlockBytesMax;
 // Blocks that a job can have, which are the entries that its end erases.
 constexpr size_t kBlocksMax = kMapsMax / kBlockTasks + kReducersMax / kBlockTasks + 2;
 static_assert(kElementsMax / kBlockElements + 1 <= kBlocksMax);
-static_assert(kBlockElements * (kBitsPerElement + 8 * kRetriedElementBytes) / 8 < kBlockBytesMax);
+static_assert(kBlockElements * (kBitsPerElement + 8 * kRequeuedElementBytes) / 8 < kBlockBytesMax);
 constexpr size_t kForgottenAtOnce = 8;  // jobs that ended long ago
 // Each life of the scheduler releases the files of jobs again that ended within this time.
 constexpr Duration kReleaseAgain = hours(1);

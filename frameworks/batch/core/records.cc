@@ -18,7 +18,8 @@ constexpr std::string_view kBlockTag = "PBb2";
 constexpr std::string_view kCountedBlockTag = "PBb3";  // with counters
 constexpr std::string_view kFailedBlockTag = "PBb4";   // and with the last failed attempt of tasks
 constexpr std::string_view kElementsTag = "PBc1";
-constexpr std::string_view kLaterElementsTag = "PBc2";  // after a failure of a gang, or a retry
+constexpr std::string_view kLaterElementsTag = "PBc2";     // after a failure of a gang, or a retry
+constexpr std::string_view kRequeuedElementsTag = "PBc3";  // the same, with requeues
 constexpr std::string_view kEndedTag = "PBz2";
 constexpr std::string_view kCountedEndedTag = "PBz3";  // with counters
 constexpr std::string_view kEndedArrayTag = "PBy2";
@@ -315,9 +316,37 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
   return record;
 }
 
+namespace {
+
+void write(ByteWriter& out, const std::map<uint32_t, int32_t>& counts) {
+  out.number(counts.size());
+  uint32_t before = 0;
+  for (const auto& [place, count] : counts) {
+    out.number(place - std::exchange(before, place));
+    out.signed_number(count);
+  }
+}
+
+std::map<uint32_t, int32_t> read_counts(ByteReader& in, uint32_t size, int64_t most) {
+  std::map<uint32_t, int32_t> counts;
+  const size_t rows = in.count(size);
+  uint64_t place = 0;
+  for (size_t i = 0; in.ok() && i < rows; ++i) {
+    const uint32_t step = in.number32(kBlockElements);
+    place += step;
+    const int64_t count = in.amount(most);
+    if ((i > 0 && step == 0) || place >= size) in.fail();
+    if (in.ok()) counts[static_cast<uint32_t>(place)] = static_cast<int32_t>(count);
+  }
+  return counts;
+}
+
+}  // namespace
+
 std::string encode(const ElementsRecord& record) {
-  const bool is_later = record.last_failed != 0 || record.retries != 0;
-  ByteWriter out(is_later ? kLaterElementsTag : kElementsTag);
+  const bool is_requeued = !record.requeues.empty();
+  const bool is_later = is_requeued || record.last_failed != 0 || record.retries != 0;
+  ByteWriter out(is_requeued ? kRequeuedElementsTag : is_later ? kLaterElementsTag : kElementsTag);
   if (is_later) {
     out.number(record.last_failed);
     out.number(record.retries);
@@ -325,36 +354,31 @@ std::string encode(const ElementsRecord& record) {
   out.number(record.done.size());
   out.bytes(bits_text(record.done));
   out.bytes(bits_text(record.failed));
-  out.number(record.failures.size());
-  uint32_t before = 0;
-  for (const auto& [place, failures] : record.failures) {
-    out.number(place - std::exchange(before, place));
-    out.signed_number(failures);
-  }
+  write(out, record.failures);
+  if (is_requeued) write(out, record.requeues);
   out.signed_number(record.failed_attempts);
   return std::move(out).take();
 }
 
 Result<ElementsRecord> decode_elements(std::string_view bytes) {
-  const bool is_later = bytes.starts_with(kLaterElementsTag);
-  ByteReader in(bytes, is_later ? kLaterElementsTag : kElementsTag);
+  const bool is_requeued = bytes.starts_with(kRequeuedElementsTag);
+  const bool is_later = is_requeued || bytes.starts_with(kLaterElementsTag);
+  ByteReader in(bytes, is_requeued ? kRequeuedElementsTag
+                       : is_later  ? kLaterElementsTag
+                                   : kElementsTag);
   ElementsRecord record;
   if (is_later) {
     record.last_failed = in.number32(kAnyNumber);
     record.retries = in.number32(kAnyNumber);
-    if (record.last_failed == 0 && record.retries == 0) in.fail();
+    if (!is_requeued && record.last_failed == 0 && record.retries == 0) in.fail();
   }
   const uint32_t size = in.number32(kBlockElements);
   record.done = read_bits(in, size);
   record.failed = read_bits(in, size);
-  const size_t count = in.count(size);
-  uint64_t place = 0;
-  for (size_t i = 0; in.ok() && i < count; ++i) {
-    const uint32_t step = in.number32(kBlockElements);
-    place += step;
-    const int64_t failures = in.amount(kRetriesMax + 1);
-    if ((i > 0 && step == 0) || place >= size) in.fail();
-    if (in.ok()) record.failures[static_cast<uint32_t>(place)] = static_cast<int32_t>(failures);
+  record.failures = read_counts(in, size, kRetriesMax + 1 + (is_requeued ? kRequeuesMax : 0));
+  if (is_requeued) {
+    record.requeues = read_counts(in, size, kRequeuesMax);
+    if (record.requeues.empty()) in.fail();
   }
   record.failed_attempts = in.amount(kResultMax);
   if (!in.ended_well()) return corrupt("a block of elements");

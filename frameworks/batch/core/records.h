@@ -83,12 +83,14 @@ inline constexpr uint32_t kBlockElements = 8'192;
 // The room in the store for one element, with and without retries.
 inline constexpr size_t kBitsPerElement = 2;
 inline constexpr size_t kRetriedElementBytes = 4;
+inline constexpr size_t kRequeuedElementBytes = 8;
 
 // The states of the elements of one block; bit i is the element `kBlockElements * block + i`.
 struct ElementsRecord {
   std::vector<bool> done = {};                // for all elements of the block
   std::vector<bool> failed = {};              // permanently
   std::map<uint32_t, int32_t> failures = {};  // attempts so far, of open elements
+  std::map<uint32_t, int32_t> requeues = {};  // of these, those that were no failures
   int64_t failed_attempts = 0;                // of all elements, in all retries of the job
   uint32_t last_failed = 0;                   // for a gang, the last attempt that failed
   uint32_t retries = 0;  // of the job: `failed` and `failures` count since the last

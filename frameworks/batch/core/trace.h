@@ -1,7 +1,7 @@
 #pragma once
 
-// The events of the batch scheduler, by noun. A field is `said` if another party wrote it and it is
-// unchecked, or if it may contain spaces.
+// The events of the batch scheduler, by noun. A field is `free_text` if another party wrote it and
+// it is unchecked, or if it may contain spaces.
 
 #include <cstdint>
 #include <string>
@@ -38,7 +38,7 @@ struct OfStatus {
     f("task", task);
     if (!agent.empty()) f("agent", agent);
     if (!message.empty()) {
-      f.said("reason", message);
+      f.free_text("reason", message);
     } else if (reason != proto::TaskReason::kNone) {
       f("reason", to_text(reason));
     }
@@ -68,7 +68,7 @@ struct OutputTrouble {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "trouble with the output"}; }
-  void fields(TraceFields& f) const { f("task", task)("agent", agent).said("reason", reason); }
+  void fields(TraceFields& f) const { f("task", task)("agent", agent).free_text("reason", reason); }
 };
 
 struct MapOutputsCannotBeFetched : OfStatus {
@@ -86,7 +86,7 @@ struct TaskFailed {
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "task failed"}; }
   void fields(TraceFields& f) const {
-    f("task", task)("agent", agent)("failures", failures)("of", of).said("reason", reason);
+    f("task", task)("agent", agent)("failures", failures)("of", of).free_text("reason", reason);
   }
 };
 
@@ -127,7 +127,7 @@ struct JobCancelled {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "job cancelled"}; }
-  void fields(TraceFields& f) const { f("job", job).said("reason", reason); }
+  void fields(TraceFields& f) const { f("job", job).free_text("reason", reason); }
 };
 
 struct JobRetried {
@@ -163,7 +163,9 @@ struct ScheduleSubmitted {
   std::string cron;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "schedule submitted"}; }
-  void fields(TraceFields& f) const { f("schedule", schedule)("owner", owner).said("cron", cron); }
+  void fields(TraceFields& f) const {
+    f("schedule", schedule)("owner", owner).free_text("cron", cron);
+  }
 };
 
 struct ScheduleChanged {
@@ -180,7 +182,7 @@ struct FiringRefused {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "firing refused"}; }
-  void fields(TraceFields& f) const { f("schedule", schedule).said("reason", reason); }
+  void fields(TraceFields& f) const { f("schedule", schedule).free_text("reason", reason); }
 };
 
 struct ZoneCannotBeRead {
@@ -190,7 +192,7 @@ struct ZoneCannotBeRead {
   static constexpr TraceKind kind() {
     return {TraceLevel::kMisbehaved, "time zone cannot be read"};
   }
-  void fields(TraceFields& f) const { f("zone", zone).said("reason", reason); }
+  void fields(TraceFields& f) const { f("zone", zone).free_text("reason", reason); }
 };
 
 // --- the session and the store ------------------------------------------------------------------
@@ -214,7 +216,7 @@ struct StoreRefuses {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "the store refuses"}; }
-  void fields(TraceFields& f) const { f.said("error", error); }
+  void fields(TraceFields& f) const { f.free_text("error", error); }
 };
 
 }  // namespace proffer::batch

@@ -8,6 +8,18 @@
 #include "sdk/request.h"
 
 namespace proffer::batch {
+namespace {
+
+bool says(const Error& error, std::string_view words) {
+  return error.message().find(words) != std::string::npos;
+}
+
+// The master knows no framework of the scheduler's name or id.
+bool has_no_scheduler(const Error& error) {
+  return error.code() == ErrorCode::kNotFound && says(error, "no framework");
+}
+
+}  // namespace
 
 void wait_a_moment() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
@@ -20,15 +32,12 @@ Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& c
                                              .patience = patience},
                                             proto::batch_call_json(call));
   if (answer) return answer;
-  const auto says = [&answer](std::string_view words) {
-    return answer.error().message().find(words) != std::string::npos;
-  };
-  if (answer.error().code() == ErrorCode::kNotFound && says("no framework")) {
+  if (has_no_scheduler(answer.error())) {
     return std::move(answer).error().with_hint(
         "start the scheduler with `proffer batch scheduler --session-file FILE` (proffer dev and "
         "the installed package do so), or name another with --framework");
   }
-  if (is_away(answer.error()) && !says("cannot reach a master")) {
+  if (is_away(answer.error()) && !says(answer.error(), "cannot reach a master")) {
     return std::move(answer).error().with_hint(
         "its tasks keep running; start the scheduler again with the same --session-file (proffer "
         "dev and the installed package do so), then try again");
@@ -77,7 +86,7 @@ int print_error(const Error& error, bool json) {
 
 int print_answer(const Error& error, bool json) {
   const int code = print_error(error, json);
-  return is_away(error) ? kUnreachableCode : code;
+  return is_away(error) || has_no_scheduler(error) ? kUnreachableCode : code;
 }
 
 }  // namespace proffer::batch

@@ -49,6 +49,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "at_once") return one(job.at_once);
   if (key == "retries") return one(job.retries);
   if (key == "retry_on") return one(job.retry_on);
+  if (key == "requeue_on") return one(job.requeue_on);
   if (key == "ok") return one(job.ok);
   if (key == "max_failed") return one(job.max_failed);
   if (key == "timeout") return one(job.timeout);

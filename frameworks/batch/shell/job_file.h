@@ -59,6 +59,7 @@ struct JobText {
   std::optional<std::string> at_once = {};
   std::optional<std::string> retries = {};
   std::optional<std::string> retry_on = {};    // "75,111"
+  std::optional<std::string> requeue_on = {};  // "99"
   std::optional<std::string> ok = {};          // "0,1"
   std::optional<std::string> max_failed = {};  // "10" or "5%"
   std::optional<std::string> timeout = {};     // another name for time_limit

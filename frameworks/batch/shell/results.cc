@@ -160,10 +160,12 @@ void ResultStream::read_lane(uint32_t lane) {
     at += static_cast<int64_t>(sizeof bytes);
     const Result<ElementEnd> end = decode_element_end({bytes, sizeof bytes});
     if (!end || end->position >= array_.size() || is_printed(end->position)) continue;
-    // An element that failed before the last retry runs again.
+    // An element that failed before the last retry runs again. If elements are requeued, attempts
+    // are not failures, so failed ones are printed at the end.
     const int64_t attempt = int64_t{end->attempt} - attempts_before_;
     if (!array_.accepts(end->code) &&
-        (attempt <= 0 || array_.retries_after(end->code, static_cast<int32_t>(attempt)))) {
+        (attempt <= 0 || !array_.requeue_on.empty() ||
+         array_.retries_after(end->code, static_cast<int32_t>(attempt)))) {
       continue;
     }
     waiting_.try_emplace(end->position, ElementResult{.index = 0, .lane = lane, .end = *end});

@@ -40,7 +40,7 @@ class ResultStream {
       : output_(std::move(output)),
         array_(std::move(array)),
         as_ended_(as_ended),
-        attempts_before_(retries * (int64_t{array_.retries} + 1)) {}
+        attempts_before_(retries * array_.attempts_max()) {}
 
   // Prints the output of ended elements; in the order of the elements, up to the first that has not
   // ended. Call it again later.

@@ -128,8 +128,8 @@ JobText array_text(const JobText& flags, const JobText& file) {
   if (flags.run) both.run = flags.run;
   if (flags.gang) both.gang = flags.gang;
   for (std::optional<std::string> JobText::*one :
-       {&JobText::at_once, &JobText::retries, &JobText::retry_on, &JobText::ok,
-        &JobText::max_failed, &JobText::signal, &JobText::directory}) {
+       {&JobText::at_once, &JobText::retries, &JobText::retry_on, &JobText::requeue_on,
+        &JobText::ok, &JobText::max_failed, &JobText::signal, &JobText::directory}) {
     if (flags.*one) both.*one = flags.*one;
   }
   return both;
@@ -236,6 +236,11 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
     const Result<int64_t> parsed = parse_whole("retries", *given.retries, 0, kRetriesMax);
     if (!parsed) return parsed.error();
     array.retries = static_cast<int32_t>(*parsed);
+  }
+  if (given.requeue_on) {
+    Result<std::vector<int32_t>> parsed = parse_codes("requeue_on", *given.requeue_on);
+    if (!parsed) return std::move(parsed).error();
+    array.requeue_on = *std::move(parsed);
   }
   if (given.ok) {
     Result<std::vector<int32_t>> parsed = parse_codes("ok", *given.ok);

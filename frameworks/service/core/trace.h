@@ -1,7 +1,7 @@
 #pragma once
 
-// The events of the service scheduler, by noun. A field is `said` if another party wrote it and it
-// is unchecked, or if it may contain spaces.
+// The events of the service scheduler, by noun. A field is `free_text` if another party wrote it
+// and it is unchecked, or if it may contain spaces.
 
 #include <cstdint>
 #include <map>
@@ -42,7 +42,9 @@ struct AppRolledBack {
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "app rolled back"}; }
-  void fields(TraceFields& f) const { f("app", app)("version", version).said("reason", reason); }
+  void fields(TraceFields& f) const {
+    f("app", app)("version", version).free_text("reason", reason);
+  }
 };
 
 struct AppScaled {
@@ -52,7 +54,7 @@ struct AppScaled {
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "app scaled by its load"}; }
   void fields(TraceFields& f) const {
-    f("app", app)("instances", instances).said("reason", reason);
+    f("app", app)("instances", instances).free_text("reason", reason);
   }
 };
 
@@ -100,8 +102,8 @@ struct InstanceChanged {
   }
   void fields(TraceFields& f) const {
     f("instance", instance)("agent", agent);
-    if (!reason.empty()) f.said("reason", reason);
-    for (const auto& [name, port] : ports) f.said("port", text(name, ':', port));
+    if (!reason.empty()) f.free_text("reason", reason);
+    for (const auto& [name, port] : ports) f.free_text("port", text(name, ':', port));
   }
 };
 
@@ -116,7 +118,7 @@ struct InstanceEnded {
     return {was_wanted ? TraceLevel::kMisbehaved : TraceLevel::kShortLived, "instance ended"};
   }
   void fields(TraceFields& f) const {
-    f("instance", instance)("agent", agent).said("reason", reason);
+    f("instance", instance)("agent", agent).free_text("reason", reason);
     if (again_in) f("again_in", *again_in);
   }
 };
@@ -172,7 +174,7 @@ struct StoreCannotBeRead {
   std::string error;
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "the store cannot be read"}; }
-  void fields(TraceFields& f) const { f.said("error", error); }
+  void fields(TraceFields& f) const { f.free_text("error", error); }
 };
 
 struct InstancesCannotBeWritten {
@@ -181,7 +183,7 @@ struct InstancesCannotBeWritten {
   static constexpr TraceKind kind() {
     return {TraceLevel::kOperator, "instances cannot be written down"};
   }
-  void fields(TraceFields& f) const { f.said("error", error); }
+  void fields(TraceFields& f) const { f.free_text("error", error); }
 };
 
 }  // namespace proffer::service

@@ -166,8 +166,18 @@ TEST(ArrayOrder, RepeatsWhatItsCodesSay) {
   }
 }
 
+TEST(ArrayOrder, RequeuesAfterItsCodes) {
+  const ArrayOrder array{.requeue_on = {98, 99}};
+  EXPECT_TRUE(array.requeues_after(99, 0));
+  EXPECT_TRUE(array.requeues_after(98, kRequeuesMax - 1));
+  EXPECT_FALSE(array.requeues_after(99, kRequeuesMax));
+  EXPECT_FALSE(array.requeues_after(1, 0));
+  EXPECT_FALSE(ArrayOrder().requeues_after(99, 0));
+}
+
 TEST(ArrayOrder, IsTheSameAfterItsJourney) {
   JobOrder given = order();
+  given.array->requeue_on = {98, 99};
   given.array->retry_on = {75, 111};
   given.array->ok = {0, 1};
   given.array->failed_max = 3;
@@ -199,6 +209,10 @@ TEST(ArrayOrder, SaysWhatIsWrongWithIt) {
       {"directory", [](JobOrder& o) { o.array->directory = "here"; }},
       {"retries", [](JobOrder& o) { o.array->retries = 101; }},
       {"retry_on", [](JobOrder& o) { o.array->retry_on = {256}; }},
+      {"requeue_on", [](JobOrder& o) { o.array->requeue_on = {256}; }},
+      {"requeue_on and ok both have exit code 0", [](JobOrder& o) { o.array->requeue_on = {0}; }},
+      {"requeue_on and retry_on both have exit code 75",
+       [](JobOrder& o) { o.array->requeue_on = o.array->retry_on = {75}; }},
       {"rise",
        [](JobOrder& o) {
          o.array->ok = {1, 0};

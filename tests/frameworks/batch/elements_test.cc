@@ -124,6 +124,56 @@ TEST(Array, AnElementThatFailsIsTriedAgainAsOftenAsItMay) {
   EXPECT_THAT(s.error(), HasSubstr("1 of 3 elements failed; element 2 exited with 9: oh"));
 }
 
+// A program that saved its work at the warning before its limit runs again, as often as it needs.
+TEST(Array, ARequeuedElementRunsAgainWithoutAFailedAttempt) {
+  JobOrder order = JobScenario::array(1);
+  order.array->retries = 1;
+  order.array->requeue_on = {99};
+  JobScenario s(order);
+  s.begins_on({{"a", 1}});
+  const auto exit_with = [&](int32_t attempt, int32_t code) {
+    s.offer_all();
+    s.finish_range(s.running().begin()->first, 1, {{.place = 0, .attempt = attempt, .code = code}});
+  };
+  for (int32_t attempt = 1; attempt <= 5; ++attempt) {
+    exit_with(attempt, 99);
+    EXPECT_EQ(s.status().array->failed_attempts, 0);
+    s.restart();
+    s.subscribe();
+  }
+  exit_with(6, 9);
+  EXPECT_EQ(s.status().array->failed_attempts, 1);
+  exit_with(7, 99);
+  s.restart();
+  s.subscribe();
+  exit_with(8, 9);
+  EXPECT_EQ(s.status().array->failed_attempts, 2);
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(s.error(), HasSubstr("1 of 1 elements failed; element 1 exited with 9"));
+}
+
+TEST(RetryOfAnArray, NumbersAttemptsAfterThoseThatWereRequeued) {
+  JobOrder order = JobScenario::array(1);
+  order.array->requeue_on = {99};
+  JobScenario s(order);
+  s.begins_on({{"a", 1}});
+  for (int32_t attempt = 1; attempt <= 3; ++attempt) {
+    s.offer_all();
+    s.finish_range(s.running().begin()->first, 1,
+                   {{.place = 0, .attempt = attempt, .code = attempt < 3 ? 99 : 9}});
+  }
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
+  s.offer_all();
+  const auto work = s.work_of<RangeWork>(s.running().begin()->first);
+  EXPECT_GE(work.failures.at(0), 3);
+  s.finish_range(s.running().begin()->first, 1,
+                 {{.place = 0, .attempt = work.failures.at(0) + 1, .code = 99}});
+  s.offer_all();
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded()) << s.error();
+}
+
 TEST(Array, EndsAtOnceWithMoreFailuresThanItMayHave) {
   JobOrder order = JobScenario::array(100);
   order.array->failed_max = 1;

@@ -16,16 +16,18 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using State = JobScenario::State;
 
-JobOrder gang(uint32_t ranks, int32_t retries = 0) {
+JobOrder gang(uint32_t ranks, int32_t retries = 0, std::vector<int32_t> requeue_on = {}) {
   JobOrder order = JobScenario::array(ranks);
   order.array->indices = {{.first = 0, .step = 1, .count = ranks}};
   order.array->is_gang = true;
   order.array->retries = retries;
+  order.array->requeue_on = std::move(requeue_on);
   return order;
 }
 
 struct Gang : JobScenario {
-  explicit Gang(uint32_t ranks, int32_t retries = 0) : JobScenario(gang(ranks, retries)) {
+  explicit Gang(uint32_t ranks, int32_t retries = 0, std::vector<int32_t> requeue_on = {})
+      : JobScenario(gang(ranks, retries, std::move(requeue_on))) {
     subscribe();
   }
   // Offers like the master: for the whole gang or not at all.
@@ -101,6 +103,24 @@ TEST(Gang, IsBegunAgainAsAWholeIfOneFails) {
   ASSERT_EQ(s.start({{"b", 3}}), 3);
   for (const std::string& id : s.running_ids()) {
     EXPECT_EQ(s.work_of<RangeWork>(id).failures.at(0), 1);
+    s.finish_range(id, 1);
+  }
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Gang, IsBegunAgainWithoutAFailedAttemptIfARankIsRequeued) {
+  Gang s(2, 0, {99});
+  for (int32_t round = 0; round < 3; ++round) {
+    ASSERT_EQ(s.start({{"a", 2}}), 2) << round;
+    s.exits(s.running_ids()[0], 99);
+    s.end_killed();
+    EXPECT_EQ(s.status().array->failed_attempts, 0);
+    s.restart();
+    s.subscribe();
+  }
+  ASSERT_EQ(s.start({{"a", 2}}), 2);
+  for (const std::string& id : s.running_ids()) {
+    EXPECT_GE(s.work_of<RangeWork>(id).failures.at(0), 3);
     s.finish_range(id, 1);
   }
   EXPECT_TRUE(s.succeeded());

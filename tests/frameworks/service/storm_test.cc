@@ -23,7 +23,7 @@ class Storm {
   }
 
   void run(int steps) {
-    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) befall();
+    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) disturb();
     calm();
   }
 
@@ -54,7 +54,7 @@ class Storm {
   }
 
   // An event of one task that its agent can report.
-  void befall_task() {
+  void disturb_task() {
     const std::string id = any_task();
     if (id.empty() || away_.count(s_.tasks().at(id).agent.str()) > 0 || !s_.is_connected()) return;
     switch (prng_.below(6)) {
@@ -73,7 +73,7 @@ class Storm {
     }
   }
 
-  void befall() {
+  void disturb() {
     switch (prng_.below(16)) {
       case 0:
         s_.apply(any_spec());
@@ -131,7 +131,7 @@ class Storm {
         break;
       case 13:
       case 14:
-        befall_task();
+        disturb_task();
         break;
       default:
         s_.advance(milliseconds(prng_.between(0, 5'000)));

@@ -1,18 +1,18 @@
 // One request is one fork. All steps that can fail come before it, so that the agent gets the
 // error.
 //
-// The stem runs as the agent's user, and forked processes as the user of the task.
+// The fork server runs as the agent's user, and forked processes as the user of the task.
 //
 // The new process is made by clone with CLONE_PARENT: its parent is the agent, which waits for it
-// and gets its exit status. The stem has one thread, so the whole process is copied; only the
-// thread id that libc caches is that of the stem, which has no effect here.
+// and gets its exit status. The fork server has one thread, so the whole process is copied; only
+// the thread id that libc caches is that of the fork server, which has no effect here.
 //
 // If an agent is killed before it records the pid, its next life finds the executor by its
-// environment in /proc. That is the memory which the kernel laid out at exec. So the stem is
+// environment in /proc. That is the memory which the kernel laid out at exec. So the fork server is
 // started with a variable as large as any environment, and each executor writes its own environment
 // over it.
 
-#include "slave/executor/stem.h"
+#include "slave/executor/fork_server.h"
 
 #include <array>
 #include <cerrno>

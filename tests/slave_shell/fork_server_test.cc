@@ -1,7 +1,7 @@
-// The stem: executors that are forked from one process are children of the caller, each with its
-// own session, directory, output and environment.
+// The fork server: executors that are forked from one process are children of the caller, each with
+// its own session, directory, output and environment.
 
-#include "slave/shell/stem.h"
+#include "slave/shell/fork_server.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -25,7 +25,7 @@
 #include "tests/support/temporary_directory.h"
 
 namespace proffer::agent {
-namespace stem_test {
+namespace fork_server_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,10 +53,11 @@ class Forked : public testing::Test {
       kill(pid, SIGKILL);
       waitpid(pid, nullptr, 0);
     }
-    const pid_t stem = stem_ == nullptr ? 0 : stem_->pid();
-    stem_.reset();
-    if (stem != 0) {
-      EXPECT_TRUE(kill(stem, 0) == -1 && errno == ESRCH) << "the stem outlives its agent";
+    const pid_t fork_server = fork_server_ == nullptr ? 0 : fork_server_->pid();
+    fork_server_.reset();
+    if (fork_server != 0) {
+      EXPECT_TRUE(kill(fork_server, 0) == -1 && errno == ESRCH)
+          << "the fork server outlives its agent";
     }
   }
 
@@ -75,7 +76,7 @@ class Forked : public testing::Test {
   Result<pid_t> fork(const std::map<std::string, std::string>& variables) {
     std::vector<std::string> list;
     for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
-    Result<pid_t> pid = stem_->fork({.environment = list});
+    Result<pid_t> pid = fork_server_->fork({.environment = list});
     if (pid) started_.push_back(*pid);
     return pid;
   }
@@ -94,7 +95,7 @@ class Forked : public testing::Test {
 
   const test::TemporaryDirectory directory_;
   const fs::path root_ = directory_.path();
-  std::unique_ptr<Stem> stem_ = std::make_unique<Stem>(program_path());
+  std::unique_ptr<ForkServer> fork_server_ = std::make_unique<ForkServer>(program_path());
   std::vector<pid_t> started_;
 };
 
@@ -128,10 +129,10 @@ TEST_F(Forked, AProgramRunsAsItsUserWithItsGroupsAndNothingElse) {
   const std::string box = sandbox("one");
   ASSERT_EQ(chmod(root_.c_str(), 0711), 0);
   ASSERT_EQ(chown(box.c_str(), nobody.uid, nobody.gid), 0);
-  const Result<pid_t> pid =
-      stem_->fork({.environment = {"PATH=/usr/bin:/bin", "PROFFER_SANDBOX=" + box},
-                   .arguments = {"/bin/sh", "-c", "id -u; id -g; id -G; pwd; cat /etc/shadow"},
-                   .run_as = nobody});
+  const Result<pid_t> pid = fork_server_->fork(
+      {.environment = {"PATH=/usr/bin:/bin", "PROFFER_SANDBOX=" + box},
+       .arguments = {"/bin/sh", "-c", "id -u; id -g; id -G; pwd; cat /etc/shadow"},
+       .run_as = nobody});
   ASSERT_TRUE(pid) << pid.error().message();
   EXPECT_NE(wait_for(*pid), 0) << "nobody may not read /etc/shadow";
   std::ifstream file(root_ / "one/stdout");
@@ -158,7 +159,7 @@ TEST_F(Forked, OutputIsOpenedAsTheUserMay) {
       ASSERT_EQ(chmod((box + "/stdout").c_str(), 0600), 0);
     }
     ASSERT_EQ(chown(box.c_str(), nobody.uid, nobody.gid), 0);
-    const Result<pid_t> pid = stem_->fork(
+    const Result<pid_t> pid = fork_server_->fork(
         {.environment = {"PROFFER_SANDBOX=" + box}, .arguments = {"/bin/true"}, .run_as = nobody});
     EXPECT_FALSE(pid) << box;
   }
@@ -166,9 +167,10 @@ TEST_F(Forked, OutputIsOpenedAsTheUserMay) {
 
 TEST_F(Forked, WhatCannotJoinItsGroupDoesNotRun) {
   const std::string box = sandbox("one");
-  const Result<pid_t> pid = stem_->fork({.environment = {"PROFFER_SANDBOX=" + box},
-                                         .arguments = {"/bin/echo", "ran"},
-                                         .joins = {(root_ / "no-group/cgroup.procs").string()}});
+  const Result<pid_t> pid =
+      fork_server_->fork({.environment = {"PROFFER_SANDBOX=" + box},
+                          .arguments = {"/bin/echo", "ran"},
+                          .joins = {(root_ / "no-group/cgroup.procs").string()}});
   ASSERT_TRUE(pid);
   const std::optional<int> status = wait_for(*pid);
   ASSERT_TRUE(status.has_value());
@@ -215,46 +217,46 @@ TEST_F(Forked, WhatCannotBeStartedIsRefusedWithItsReasonAndTheNextOneStarts) {
   large["PATH"] = std::string(executor::kEnvironmentRoom, 'x');
   EXPECT_EQ(fork(large).error().code(), ErrorCode::kResourceExhausted);
 
-  const pid_t stem = stem_->pid();
+  const pid_t fork_server = fork_server_->pid();
   EXPECT_TRUE(fork(environment(sandbox("one"))));
-  EXPECT_EQ(stem_->pid(), stem);
+  EXPECT_EQ(fork_server_->pid(), fork_server);
 }
 
-TEST_F(Forked, AStemThatWasKilledIsReplaced) {
+TEST_F(Forked, AForkServerThatWasKilledIsReplaced) {
   ASSERT_TRUE(fork(environment(sandbox("one"))));
-  const pid_t first = stem_->pid();
+  const pid_t first = fork_server_->pid();
   kill(first, SIGKILL);
   ASSERT_TRUE(wait_for(first).has_value());
-  // A call before the end of the stem is known fails with a timeout, since the stem may have
-  // forked.
+  // A call before the end of the fork server is known fails with a timeout, since the fork server
+  // may have forked.
   const Result<pid_t> unknown = fork(environment(sandbox("two")));
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code(), ErrorCode::kTimeout);
-  EXPECT_EQ(stem_->pid(), 0);
+  EXPECT_EQ(fork_server_->pid(), 0);
   const Result<pid_t> second = fork(environment(sandbox("two")));
   ASSERT_TRUE(second) << second.error().message();
-  EXPECT_NE(stem_->pid(), first);
-  // Children of the first stem live on.
+  EXPECT_NE(fork_server_->pid(), first);
+  // Children of the first fork server live on.
   EXPECT_EQ(kill(started_[0], 0), 0);
   EXPECT_FALSE(find_process(started_[0])->zombie);
 }
 
-TEST_F(Forked, AStemThatWasStoppedIsReplacedAfterAWhile) {
+TEST_F(Forked, AForkServerThatWasStoppedIsReplacedAfterAWhile) {
   ASSERT_TRUE(fork(environment(sandbox("one"))));
-  const pid_t first = stem_->pid();
+  const pid_t first = fork_server_->pid();
   kill(first, SIGSTOP);
   EXPECT_EQ(fork(environment(sandbox("two"))).error().code(), ErrorCode::kTimeout);
   EXPECT_TRUE(wait_for(first).has_value());
   ASSERT_TRUE(fork(environment(sandbox("two"))));
-  EXPECT_NE(stem_->pid(), first);
+  EXPECT_NE(fork_server_->pid(), first);
 }
 
 TEST_F(Forked, WithoutTheProgramNothingStarts) {
-  stem_ = std::make_unique<Stem>((root_ / "no-such-program").string());
+  fork_server_ = std::make_unique<ForkServer>((root_ / "no-such-program").string());
   const Result<pid_t> refused = fork(environment(sandbox("one")));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kNotFound);
-  EXPECT_EQ(stem_->pid(), 0);
+  EXPECT_EQ(fork_server_->pid(), 0);
 }
 
 // --- the request -------------------------------------------------------------------------------
@@ -310,5 +312,5 @@ TEST(LaunchRequest, IsRefusedIfItIsCutOrDamaged) {
 }
 
 }  // namespace
-}  // namespace stem_test
+}  // namespace fork_server_test
 }  // namespace proffer::agent

@@ -1,4 +1,4 @@
-// The effect of each kind of fault, and its end. Read befall first. The random choices in a fault
+// The effect of each kind of fault, and its end. Read inject first. The random choices in a fault
 // come from its own seed, so leaving another fault out does not change it.
 
 #include <algorithm>
@@ -180,7 +180,7 @@ void Simulation::pause_leader(Prng chance) {
   chance.chance(1, 2) ? stop() : leader.arm_pause(stop);
 }
 
-void Simulation::befall(const Fault& fault) {
+void Simulation::inject(const Fault& fault) {
   if (healed_) return;
   world_.note("fault", FaultBegins{fault.kind, fault.number});
   Prng chance(fault.seed);

@@ -1,6 +1,6 @@
-// Sends requests to the stem and gets pids; the stem forks.
+// Sends requests to the fork server and gets pids; the fork server forks.
 
-#include "slave/shell/stem.h"
+#include "slave/shell/fork_server.h"
 
 #include <cerrno>
 #include <cstdint>
@@ -29,7 +29,7 @@ constexpr int kEndMillisMax = 1'000;
 
 }  // namespace
 
-Stem::~Stem() {
+ForkServer::~ForkServer() {
   if (pid_ == 0) return;
   // Closes its socket, at which it ends.
   socket_ = Fd();
@@ -39,7 +39,7 @@ Stem::~Stem() {
   waitpid(pid_, nullptr, 0);
 }
 
-Result<pid_t> Stem::fork(const executor::LaunchRequest& launch, std::span<const int> passed) {
+Result<pid_t> ForkServer::fork(const executor::LaunchRequest& launch, std::span<const int> passed) {
   CHECK(passed.size() == executor::passed_with(launch.streams)) << passed.size();
   const Result<std::string> request = executor::encode_launch(launch);
   if (!request) return request.error();
@@ -54,7 +54,7 @@ Result<pid_t> Stem::fork(const executor::LaunchRequest& launch, std::span<const 
   return forked;
 }
 
-Result<void> Stem::start() {
+Result<void> ForkServer::start() {
   if (access(program_.c_str(), X_OK) != 0) {
     return Error::not_found(text("there is no program ", quoted(program_)));
   }
@@ -66,7 +66,7 @@ Result<void> Stem::start() {
   socket_ = Fd(ends[0]);
   const int room = static_cast<int>(2 * executor::kLaunchBytesMax);
   setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-  // Room for the environments of executors (slave/executor/stem.cc).
+  // Room for the environments of executors (slave/executor/fork_server.cc).
   Result<pid_t> pid =
       spawn({.arguments = {program_},
              .environment = {"PROFFER_ROOM=" + std::string(executor::kEnvironmentRoom, ' ')},
@@ -82,7 +82,8 @@ Result<void> Stem::start() {
   return {};
 }
 
-Result<pid_t> Stem::ask(const std::string& request, std::span<const int> passed, bool as_user) {
+Result<pid_t> ForkServer::ask(const std::string& request, std::span<const int> passed,
+                              bool as_user) {
   const Error silent = Error::timeout(text(program_, " does not answer"));
   if (send_with_fds(socket_.get(), request, passed, MSG_DONTWAIT) < 0) return silent;
   int32_t answer = 0;
@@ -101,12 +102,12 @@ Result<pid_t> Stem::ask(const std::string& request, std::span<const int> passed,
 }
 
 // It is reaped with the other children, when this object has forgotten it.
-void Stem::end() {
+void ForkServer::end() {
   if (pid_ != 0) ::kill(pid_, SIGKILL);
   forget();
 }
 
-void Stem::forget() {
+void ForkServer::forget() {
   pid_ = 0;
   socket_ = Fd();
 }
