@@ -256,11 +256,11 @@ int run_conformance(const Words& words) {
       "the master's address (also in $PROFFER_MASTER) and {dir} is a directory of the cluster.");
   arguments.option("--restart-with", &options.restart_with,
                    "command that starts a killed scheduler again, as the same framework");
-  arguments.option(
-      "--work", &options.work,
-      "command that gives the scheduler work; runs once per cluster, after it has subscribed");
+  arguments.option("--work", &options.work,
+                   "command that gives the scheduler work; runs once in the cluster of each item, "
+                   "after the scheduler has subscribed");
   arguments.flag("--may-stay-idle", &options.may_stay_idle,
-                 "pass if the scheduler launches nothing");
+                 "pass if the scheduler subscribes but launches no task");
   arguments.flag("--tasks-may-fail", &options.tasks_may_fail,
                  "pass if its tasks fail and are not replaced");
   arguments.option("--only", &options.only, "run only this item of the list");

@@ -339,7 +339,7 @@ Outcome master_and_scheduler_killed(Trial& trial) {
 }
 
 constexpr ConformanceItem kItems[] = {
-    {"baseline", "no fault: the scheduler does its work", baseline, {}},
+    {"baseline", "without a fault, the scheduler does its work", baseline, {}},
     {"agent_lost", "the agent of its first running task is lost for good", agent_lost, {}},
     {"agent_drained", "the agent of its first running task is drained", agent_drained, {}},
     {"revoked", "another role reclaims its guarantee, the whole cluster", revoked, {}},

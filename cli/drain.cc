@@ -45,8 +45,8 @@ int run_drain(const Words& words) {
   bool wait = false;
   bool json = false;
   Arguments arguments("proffer drain AGENT [--grace DURATION] [--wait]",
-                      "drain an agent: it gets no new tasks, its tasks are notified to end, and "
-                      "are killed after the grace period");
+                      "drain an agent: it gets no new tasks, the schedulers of its tasks are "
+                      "notified, and tasks that still run after the grace period are killed");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.option(

@@ -133,6 +133,7 @@ class Run {
   void note_script(const proto::TaskStatus& status);
   void take_input_back();
   void leave(int exit_code);
+  void detach(int exit_code);
 
   const RunOptions options_;
   const size_t tasks_per_accept_;
@@ -155,6 +156,7 @@ class Run {
   int interrupted_by_ = 0;                       // the signal
   bool was_cut_ = false;                         // it came before all tasks were launched
   bool connected_ = false;
+  bool is_away_ = false;  // the master
   bool ending_ = false;
   bool has_noted_ = false;  // what is wrong with the script
 };
@@ -163,8 +165,10 @@ int Run::go() {
   wanted_ = options_.ask.count;
   scheduler_.on_subscribed([this](const proto::Subscribed&) {
     connected_ = true;
+    is_away_ = false;
     output_.subscribed(scheduler_.framework());
   });
+  scheduler_.on_disconnected([this](const std::string&) { is_away_ = true; });
   scheduler_.on_offer([this](const Offer& offer) { on_offer(offer); });
   scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
   scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
@@ -238,6 +242,12 @@ void Run::take_input_back() {
 void Run::leave(int exit_code) {
   if (terminal_ != nullptr) terminal_->restore();
   scheduler_.stop(exit_code);
+}
+
+// Does not wait for the master, which tears the framework down when it is back.
+void Run::detach(int exit_code) {
+  if (terminal_ != nullptr) terminal_->restore();
+  scheduler_.detach(exit_code);
 }
 
 void Run::declare() {
@@ -351,6 +361,7 @@ void Run::end_if_all_ended() {
 
 // The first time it ends the tasks with their grace and shows their last words.
 void Run::interrupt(int signal) {
+  if (interrupted_by_ != 0 && is_away_) return detach(128 + signal);
   if (interrupted_by_ != 0 || live_.empty()) return leave(128 + signal);
   interrupted_by_ = signal;
   if (terminal_ != nullptr) take_input_back();

@@ -154,7 +154,7 @@ constexpr KeyRow kKeys[] = {
      "write retries: NUMBER"},
     {"dependencies,depends_on,dependsOn,needs,dependency", "after", "write after: [NAME]"},
     {"mapper", "map", "write map: LINE"},
-    {"reducer", "reduce", "write reduce: LINE"},
+    {"reducer", "reduce", "write reduce: LINE, or reducers: NUMBER"},
     {"combiner", "combine", "write combine: LINE"},
     {"numReduceTasks,num_reducers,num_reduce_tasks,reduces", "reducers", "write reducers: NUMBER"},
     {"jobs,tasks,steps", "stages", "write stages: {NAME: {run: LINE}}"},

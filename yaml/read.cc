@@ -120,7 +120,8 @@ Result<void> read_table(std::string_view what, const Node& table, const Keys& ke
 Result<void> read_list(std::string_view key, const Node& node, const ReadEntry& read) {
   if (node.is_nothing()) return {};
   if (node.kind != Node::Kind::kList) {
-    return at(node, text("the value of ", quoted(key), " must be a list, not ", form_of(node)));
+    return at(node, text("the value of ", quoted(key), " must be a list, not ", form_of(node)))
+        .with_hint(text("write ", key, ": and below it one entry per line, each after '- '"));
   }
   Errors errors;
   for (const Node& entry : node.entries) errors.add(read(entry));

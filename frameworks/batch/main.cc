@@ -38,7 +38,8 @@ constexpr std::string_view kExitCodes =
     "Exit codes: 0 success, 1 failed or refused, 2 wrong usage, 3 the master or the scheduler "
     "cannot be reached.";
 constexpr std::string_view kJobExitCodes =
-    "Exit codes: 0 the job has finished, 1 it has failed or was cancelled, or was refused, 2 wrong "
+    "Exit codes: 0 the job has succeeded, 1 it has failed or was cancelled, or was refused, 2 "
+    "wrong "
     "usage, 3 the master or the scheduler cannot be reached, 128 + N after signal N (130 after "
     "Ctrl-C).";
 constexpr std::string_view kSchedules =
@@ -509,14 +510,16 @@ class Verbs {
             : "maximum number of elements at a time, also as %N (default: as many as fit)");
     command->add_option("--retries", flags.retries,
                         "retries of a failed element (default 0, or 3 with --retry-on)");
-    command->add_option("--retry-on", flags.retry_on,
-                        "exit codes that are retried, as in 75,111 (default: all but 126 and 127)");
+    command->add_option(
+        "--retry-on", flags.retry_on,
+        "with --retries: codes that are retried, as in 75,111 (default: all but 126, 127)");
     command->add_option("--requeue-on", flags.requeue_on,
                         "exit codes after which an element runs again without a failed attempt");
     command->add_option("--ok", flags.ok,
-                        "exit codes of an element that count as success (default 0)");
-    command->add_option("--max-failed", flags.max_failed,
-                        "allow this many failed elements, as in 10 or 5% (default: none)");
+                        "all exit codes of an element that are success, as in 0,1 (default 0)");
+    command->add_option(
+        "--max-failed", flags.max_failed,
+        "most failed elements, as in 10 or 5%; more end the job (default: all elements run)");
     command->add_option("--timeout", flags.timeout, "another name for --time-limit");
     command->option_defaults()->group("Task");
     command->add_option(

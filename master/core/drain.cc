@@ -58,7 +58,8 @@ void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   if (!agent.drained_by) {
     return answer(
         message.call,
-        Error::failed_precondition(text("agent ", quoted(agent.id.str()), " is not being drained")),
+        Error::failed_precondition(text("agent ", quoted(agent.id.str()), " is not being drained"))
+            .with_hint("there is nothing to undo; proffer agents shows the state of each agent"),
         step);
   }
   agent.drained_by.reset();

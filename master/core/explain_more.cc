@@ -111,7 +111,9 @@ Result<proto::ExplainedTask> Master::State::explain_task(std::string_view name,
   const size_t slash = name.find('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == name.size()) {
     return Error::invalid_argument(text("a task must be FRAMEWORK/TASK, not ", quoted(name)))
-        .with_hint("list tasks with: proffer tasks, or waiting ones with proffer tasks --pending");
+        .with_hint(
+            "list tasks with: proffer tasks; for tasks that are not launched yet: proffer explain "
+            "framework FRAMEWORK");
   }
   Result<proto::TaskRow> row = find_task(name, by);
   if (row) return explain_known(*std::move(row));

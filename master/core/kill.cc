@@ -44,8 +44,10 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   if (!message.framework.empty()) return say(kill_all_of(message, step));
   const std::vector<const Task*> found = tasks_.matching(message.task, kNamesListedMax + 1);
   if (found.empty()) {
-    return say(Error::not_found(text("no running task matches ", quoted(message.task)))
-                   .with_hint("proffer tasks lists the running tasks"));
+    return say(
+        Error::not_found(text("no running task matches ", quoted(message.task)))
+            .with_hint(
+                "proffer tasks lists the running tasks, proffer tasks --all also ended ones"));
   }
   // A complete name has priority over names that begin with it.
   std::vector<Task*> exact;

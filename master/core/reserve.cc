@@ -55,12 +55,14 @@ Result<ReservationChange> Master::State::plan_reserve(const ReserveForRole& mess
                                           kReservationsPerAgentMax,
                                           " reservations, which is the maximum"));
   }
-  const Resources free = without(part_of(agent.slices, RoleName()), used_of(agent, RoleName()));
+  const Resources all = part_of(agent.slices, RoleName());
+  const Resources free = without(all, used_of(agent, RoleName()));
   if (!fits(message.amounts, free)) {
     return Error::failed_precondition(
                text("agent ", quoted(agent.id.str()), " has only ", quoted(to_text(free)),
                     " neither reserved nor in use, not ", to_text(message.amounts)))
-        .with_hint("reserve less, or drain the agent first");
+        .with_hint(fits(message.amounts, all) ? "reserve less, or drain the agent first"
+                                              : text("reserve at most ", to_text(all)));
   }
   return ReservationChange{.agent = agent.id,
                            .role = message.role,

@@ -265,20 +265,45 @@ TEST_F(Surroundings, HaveTheStandardInput) {
   EXPECT_EQ(loop.out, "1\n2\n");
 }
 
-// Parts of the input are messages through the master, and messages are lost with it.
-TEST_F(Surroundings, GoOnWithTheInputAfterTheMasterWasKilled) {
+// Parts of the input are messages through the master and the agent, and messages are lost with
+// them.
+TEST_F(Surroundings, GoOnWithTheInputAfterMasterAndAgentWereKilled) {
   const std::string sum = shell("(seq 200000; seq 300000) | sha256sum").out;
-  Process running(
-      {"bash", "-c",
-       text("(seq 200000; until [ -e ", file("go"), " ]; do sleep 0.05; done; ", "seq 300000) | ",
-            program("proffer"), " run --name fed -- 'echo up >", file("fed.up"), "; sha256sum'")},
-      {{"PROFFER_MASTER", cluster_.master()}});
-  ASSERT_TRUE(is_up("fed"));
-  const auto master = cluster_.restart_master();
-  write_file(file("go"), "");
-  const Exit fed = running.wait();
-  EXPECT_EQ(fed.code, 0) << fed.err;
-  EXPECT_EQ(fed.out, sum);
+  std::unique_ptr<Process> master;
+  std::unique_ptr<Process> agent;
+  for (const std::string killed : {"master", "agent-1"}) {
+    SCOPED_TRACE(killed);
+    Process running({"bash", "-c",
+                     text("(seq 200000; until [ -e ", file("go-" + killed),
+                          " ]; do sleep 0.05; done; ", "seq 300000) | ", program("proffer"),
+                          " run --name fed -- 'echo up >", file(killed + ".up"), "; sha256sum'")},
+                    {{"PROFFER_MASTER", cluster_.master()}});
+    ASSERT_TRUE(is_up(killed));
+    if (killed == "master") {
+      master = cluster_.restart_master();
+    } else {
+      ::kill(cluster_.pid_of(killed), SIGKILL);
+      ASSERT_TRUE(cluster_.dev().line_with(killed).has_value());
+      agent = cluster_.start_agent(killed, "cpus:4;mem:4096");
+    }
+    write_file(file("go-" + killed), "");
+    const Exit fed = running.wait();
+    EXPECT_EQ(fed.code, 0) << fed.err;
+    EXPECT_EQ(fed.out, sum);
+  }
+}
+
+// The first Ctrl-C waits for the tasks, which nothing can end while the master is away.
+TEST_F(Surroundings, LetASecondCtrlCEndRunWithoutAMaster) {
+  Process running({program("proffer"), "run", "--master=" + cluster_.master(), "--no-input", "--",
+                   "sh", "-c", text("echo up >", file("alone.up"), "; exec sleep 1000")});
+  ASSERT_TRUE(is_up("alone"));
+  ::kill(cluster_.pid_of("master"), SIGKILL);
+  running.kill(SIGINT);
+  ASSERT_TRUE(running.complains("ending 1 task"));
+  EXPECT_TRUE(is_alive(running.pid()));
+  running.kill(SIGINT);
+  EXPECT_EQ(running.wait().code, 128 + SIGINT) << running.err();
 }
 
 TEST_F(Surroundings, AreChosenByOptions) {

@@ -32,7 +32,7 @@ class Leaders : public testing::Test {
                    "--http_port=0",
                    "--zk=" + zookeeper_.address() + "/proffer",
                    "--zk_secret_file=" + secret(),
-                   "--zk_session_timeout=2s",
+                   "--zk_session_timeout=4s",
                    "--heartbeat=500ms",
                    "--agent_timeout=5s"};
     words.insert(words.end(), more.begin(), more.end());

@@ -111,7 +111,7 @@ class Masters : public testing::Test {
     return machines_[i]->starts(
         {home_ / "proffer-master", "--data_dir=" + dir(i), "--socket=" + socket(i), "--port=5050",
          "--advertise=" + all_from(i), text("--zk=", tunnels_[i]->address(), "/proffer"),
-         "--zk_secret_file=" + (home_ / "secret"), "--zk_session_timeout=2s", "--heartbeat=500ms",
+         "--zk_secret_file=" + (home_ / "secret"), "--zk_session_timeout=4s", "--heartbeat=500ms",
          "--agent_timeout=10s"});
   }
   // Runs `proffer …` beside a master, as an operator.

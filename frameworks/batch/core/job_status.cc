@@ -89,8 +89,8 @@ proto::BatchJob Job::State::status(Time now) const {
   status.note = note_;
   for (const AgentId& agent : avoided_.all()) status.avoided_agents.push_back(agent.str());
   for (const auto& [ask, why] : cannot_fit_) {
-    status.note =
-        text("no agent of the cluster could run a task now: ", why, "; waiting for one that can");
+    status.note = text("no agent of the cluster could run a task now: ", why,
+                       order().fail_if_impossible ? "" : "; waiting for one that can");
   }
   return status;
 }
