@@ -60,6 +60,7 @@ struct Explanation {
   // answer.
   int64_t unanswered = 0;
   int64_t unanswered_in_a_row = 0;
+  int64_t failed_in_a_row = 0;  // its tasks that failed since the last that finished
   bool operator==(const Explanation&) const = default;
 };
 

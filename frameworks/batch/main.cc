@@ -53,7 +53,7 @@ constexpr std::string_view kAttemptsOfTasks =
     "A map or reduce task has at most four attempts, on other agents if possible; then the job "
     "fails. An attempt that is lost with its agent, or preempted, is not counted.";
 constexpr std::string_view kElements =
-    "If the job fails or is cancelled, proffer batch retry runs the missing elements, for 24 "
+    "If the job fails or is cancelled, proffer batch retry can run the missing elements within 24 "
     "hours. The output directory, on the file system of this machine and of all agents, is "
     "new and gets a few files for all elements; proffer batch results reads them. An element "
     "that ends with a code of --ok is done, any other end is a failure; the job succeeds with "
@@ -437,7 +437,7 @@ class Verbs {
                           const std::string& what) {
       command->add_option(name, place, what)->allow_extra_args(false);
     };
-    jobs("--after", flags.after, "start after this job has finished (succeeded); can be repeated");
+    jobs("--after", flags.after, "start after this job has succeeded, else be skipped; can be repeated");
     jobs("--after-failure", flags.after_failure,
          "start after this job has failed or was cancelled; can be repeated");
     jobs("--after-any", flags.after_any,
@@ -512,7 +512,7 @@ class Verbs {
                         "retries of a failed element (default 0, or 3 with --retry-on)");
     command->add_option(
         "--retry-on", flags.retry_on,
-        "with --retries: codes that are retried, as in 75,111 (default: all but 126, 127)");
+        "exit codes that are retried, as in 75,111 (default: all but 126 and 127, if --retries)");
     command->add_option("--requeue-on", flags.requeue_on,
                         "exit codes after which an element runs again without a failed attempt");
     command->add_option("--ok", flags.ok,

@@ -128,6 +128,20 @@ std::string answer_of_connected(const proto::Explanation& all) {
   return text("no agent can be offered to it: ", most_of(fair.hindered, fair.agents));
 }
 
+// A few failures are usual. More in a row mean that the tasks cannot succeed.
+constexpr int64_t kFailedInARowToTell = 10;
+
+// Empty unless its tasks fail one after another.
+std::string failures_text(const FailedTasks& failed, bool may_see, Time now) {
+  if (failed.in_a_row < kFailedInARowToTell) return {};
+  std::string said =
+      text("; its last ", failed.in_a_row, " tasks failed, the last one, ",
+           quoted(failed.task.str()), ", ", time_left(now - failed.at), " ago: ",
+           proto::to_text(failed.reason));
+  if (may_see && !failed.message.empty()) said += text(" (", failed.message, ")");
+  return said;
+}
+
 std::string answer_of(const proto::Explanation& all, const UnansweredOffers& unanswered) {
   if (!all.fair.active) {
     return text("its scheduler is not connected, so nothing is offered; its tasks run on for at ",
@@ -168,8 +182,10 @@ Result<proto::Explanation> Master::State::explain(std::string_view word,
     name_troubles(agents_, ask.hindered);
     name_troubles(agents_, ask.remedies);
   }
-  explain_behaviour(framework, may_see_tasks_of(framework.record.user, by), all);
-  all.answer = answer_of(all, framework.unanswered);
+  const bool may_see = may_see_tasks_of(framework.record.user, by);
+  explain_behaviour(framework, may_see, all);
+  all.answer = text(answer_of(all, framework.unanswered),
+                    failures_text(framework.failed, may_see, now_));
   return all;
 }
 
@@ -206,6 +222,7 @@ void Master::State::explain_behaviour(const Framework& framework, bool may_see,
   }
   all.unanswered = framework.unanswered.count;
   all.unanswered_in_a_row = framework.unanswered.since_answer;
+  all.failed_in_a_row = framework.failed.in_a_row;
 }
 
 }  // namespace proffer::master

@@ -42,6 +42,22 @@ struct RefusedLaunches {
   std::optional<Last> last = {};
 };
 
+// Tasks that failed one after another since the last that finished, in this life of the master.
+struct FailedTasks {
+  int64_t in_a_row = 0;
+  // Of the last one.
+  TaskId task = {};
+  proto::TaskReason reason = proto::TaskReason::kNone;
+  std::string message = {};
+  Time at = {};
+
+  void note(const proto::TaskStatus& status, Time now) {
+    if (status.state == proto::TaskState::kFinished) *this = {};
+    if (status.state != proto::TaskState::kFailed) return;
+    *this = {in_a_row + 1, status.task, status.reason, status.message, now};
+  }
+};
+
 // Offers that ended without an answer, in this life of the master: at the end of their lease,
 // except where noted.
 struct UnansweredOffers {
@@ -76,6 +92,7 @@ struct Framework {
   ShortDeclines short_declines = {};
   RefusedLaunches refused_launches = {};
   UnansweredOffers unanswered = {};
+  FailedTasks failed = {};
   OfferWaits offer_waits = {};
   std::map<AskName, LedgerEntry> ledger = {};  // for asks that want tasks; none is empty
   WaitTotals wait_totals = {};                 // of all of its tasks, in this life of the master

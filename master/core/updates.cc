@@ -141,6 +141,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   if (moved && !task.hidden && status.state == TaskState::kRefused) {
     note_refused(framework, status.task, task.text->ask, status.reason, status.message, step.now);
   }
+  if (moved && !task.hidden) framework.failed.note(status, step.now);
   if (task.ended()) release(task);
   if (framework.gone || task.hidden) {
     task.acknowledged = status.sequence;

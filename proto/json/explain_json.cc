@@ -158,6 +158,7 @@ void fields(F& f, typename F::template Of<Explanation>& all) {
   f.rows_if_any("remarks", all.remarks);
   f.whole("unanswered", all.unanswered);
   f.whole("unanswered_in_a_row", all.unanswered_in_a_row);
+  f.whole("failed_in_a_row", all.failed_in_a_row);
 }
 
 // --- roles -------------------------------------------------------------------------------------

@@ -246,6 +246,30 @@ TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {
   EXPECT_EQ(s.master->explain("f", nullptr)->unanswered, all.unanswered);
 }
 
+TEST(Careless, TasksThatFailOneAfterAnotherAreNamed) {
+  MasterScenario s;
+  TestAgent& a1 = s.registered_agent("a1", "cpus:8;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 100);
+  const auto end_one = [&](int number, TaskState state) {
+    const std::string id = text("t", number);
+    s.settle();
+    ASSERT_FALSE(f.offers.empty());
+    f.accepts(f.offers, {f.spec(id, "cpus:1")});
+    a1.updates(f.id, id, state, TaskReason::kCommandExited);
+  };
+  for (int i = 1; i <= 12; ++i) end_one(i, TaskState::kFailed);
+  proto::Explanation all = *s.master->explain("f", f.by.get());
+  EXPECT_EQ(all.failed_in_a_row, 12);
+  EXPECT_THAT(all.answer, HasSubstr("its last 12 tasks failed, the last one, 't12', "));
+  EXPECT_THAT(all.answer, HasSubstr("command_exited"));
+  EXPECT_THAT(s.master->explain("f", nullptr)->answer, HasSubstr("its last 12 tasks failed"));
+  end_one(13, TaskState::kFinished);
+  all = *s.master->explain("f", f.by.get());
+  EXPECT_EQ(all.failed_in_a_row, 0);
+  EXPECT_THAT(all.answer, Not(HasSubstr("failed")));
+}
+
 // --- declines -----------------------------------------------------------------------------------
 
 Refusal for_so_long(Duration refuse_for) { return {.refuse_for = refuse_for}; }
