@@ -437,7 +437,8 @@ class Verbs {
                           const std::string& what) {
       command->add_option(name, place, what)->allow_extra_args(false);
     };
-    jobs("--after", flags.after, "start after this job has succeeded, else be skipped; can be repeated");
+    jobs("--after", flags.after,
+         "start after this job has succeeded, else be skipped; can be repeated");
     jobs("--after-failure", flags.after_failure,
          "start after this job has failed or was cancelled; can be repeated");
     jobs("--after-any", flags.after_any,

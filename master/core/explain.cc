@@ -134,10 +134,9 @@ constexpr int64_t kFailedInARowToTell = 10;
 // Empty unless its tasks fail one after another.
 std::string failures_text(const FailedTasks& failed, bool may_see, Time now) {
   if (failed.in_a_row < kFailedInARowToTell) return {};
-  std::string said =
-      text("; its last ", failed.in_a_row, " tasks failed, the last one, ",
-           quoted(failed.task.str()), ", ", time_left(now - failed.at), " ago: ",
-           proto::to_text(failed.reason));
+  std::string said = text("; its last ", failed.in_a_row, " tasks failed, the last one, ",
+                          quoted(failed.task.str()), ", ", time_left(now - failed.at),
+                          " ago: ", proto::to_text(failed.reason));
   if (may_see && !failed.message.empty()) said += text(" (", failed.message, ")");
   return said;
 }
@@ -184,8 +183,8 @@ Result<proto::Explanation> Master::State::explain(std::string_view word,
   }
   const bool may_see = may_see_tasks_of(framework.record.user, by);
   explain_behaviour(framework, may_see, all);
-  all.answer = text(answer_of(all, framework.unanswered),
-                    failures_text(framework.failed, may_see, now_));
+  all.answer =
+      text(answer_of(all, framework.unanswered), failures_text(framework.failed, may_see, now_));
   return all;
 }
 
