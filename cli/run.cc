@@ -28,6 +28,7 @@
 #include "net/exported_environment.h"
 #include "proto/fetched_files.h"
 #include "proto/limit_warning.h"
+#include "proto/private_tmp.h"
 #include "sdk/scheduler.h"
 
 namespace proffer::cli {
@@ -521,6 +522,7 @@ int run_run(const Words& words) {
   bool no_borrow = false;
   ExportChoice exported;
   bool is_login = false;
+  bool has_private_tmp = false;
   Words command;
   RunOptions options;
   Arguments arguments(
@@ -548,6 +550,7 @@ int run_run(const Words& words) {
   arguments.flag("-t,--terminal", &options.has_terminal,
                  "give the task a terminal, as for a shell: proffer run -t -- bash");
   arguments.flag("--login", &is_login, "run the command in a login shell (profile files, modules)");
+  arguments.flag("--private-tmp", &has_private_tmp, "a /tmp of its own for each task");
   arguments.option(
       "--fetch", &files,
       "file for the sandbox: an http(s) URI, or file:// of the agent; can be repeated");
@@ -696,6 +699,9 @@ int run_run(const Words& words) {
     Result<void> ok = proto::check_limit_warning(*warning, options.max_run_time, "--max-run-time");
     if (!ok) return usage(std::move(ok).error().in("--signal"));
     options.environment[std::string(proto::kWarningVariable)] = proto::to_text(*warning);
+  }
+  if (has_private_tmp) {
+    options.environment[std::string(proto::kPrivateTmpVariable)] = proto::kPrivateTmp;
   }
   options.command = shell_command(command);
   options.program = command.front();

@@ -305,7 +305,8 @@ class Verbs {
         "input_format,\n"
         "decompress, output, reducers, split, speculation, by_file, allow_empty,\n"
         "fail_if_impossible, resources, time_limit, prefer_hosts, locality, locality_wait, files,\n"
-        "fetch, env. It may also have parameters (their names and defaults) and a schedule (a\n"
+        "fetch, env, private_tmp. It may also have parameters (their names and defaults) and a "
+        "schedule (a\n"
         "cron expression, as in '30 3 * * *'). The file of an array has: command, array, gang,\n"
         "arguments, each_line, each_file, at_once, retries, retry_on, requeue_on, ok, max_failed,\n"
         "timeout, signal, directory; or run. The file of a pipeline has stages, each with these\n"
@@ -534,6 +535,7 @@ class Verbs {
                       "HOME is the sandbox (default: the home directory of the user)");
     command->add_flag("--login", flags.login,
                       "run the command in a login shell (profile files, modules)");
+    truth(command, "--private-tmp", flags.private_tmp, "a /tmp of its own for each task");
     add_common(command);
   }
 

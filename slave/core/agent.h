@@ -204,6 +204,7 @@ struct StartExecutor {
   ResourceVector resources = {};        // of its tasks: its limits
   std::vector<GpuDevice> gpus = {};     // of its first tasks
   bool has_secret_files = false;        // it gets a directory in memory for secrets
+  bool has_private_tmp = false;         // a directory of its sandbox is its /tmp
   // Of the same framework: its process and its group become those of this run. SpareRefused follows
   // if that is impossible.
   std::optional<SpareExecutor> spare = {};

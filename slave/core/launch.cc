@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "proto/fetched_files.h"
+#include "proto/private_tmp.h"
 #include "slave/core/state.h"
 #include "slave/core/trace.h"
 
@@ -267,9 +268,10 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
   executor.fetching = !executor.fetch->empty();
   proto::ExecutorRecord before;
   std::optional<SpareExecutor> spare;
-  // The process of a task with secrets runs no other task before or after it.
+  // The process of a task with secrets or a /tmp of its own runs no other task before or after it.
+  const bool is_for_one_task = !spec.secrets.empty() || proto::wants_private_tmp(spec.environment);
   const std::optional<ExecutorKey> found =
-      spec.secrets.empty() ? spare_for(key.first, executor) : std::nullopt;
+      is_for_one_task ? std::nullopt : spare_for(key.first, executor);
   if (found) {
     before = take_over(*found, key, executor, step);
     spare = SpareExecutor{before.executor, before.run};
@@ -324,6 +326,7 @@ void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
       .has_secret_files =
           std::any_of(spec.secrets.begin(), spec.secrets.end(),
                       [](const proto::SecretUse& use) { return !use.file.empty(); }),
+      .has_private_tmp = proto::wants_private_tmp(spec.environment),
       .spare = std::move(spare),
       .in_place_of = std::move(in_place_of)});
   step.trace(ExecutorStarts{key.first, key.second, executor.run});

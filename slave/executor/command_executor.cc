@@ -28,6 +28,7 @@
 #include "net/warn_group.h"
 #include "proto/codec/codec.h"
 #include "proto/limit_warning.h"
+#include "proto/private_tmp.h"
 #include "proto/task_group.h"
 #include "slave/executor/fork_server.h"
 #include "slave/executor/health_probe.h"
@@ -106,6 +107,7 @@ struct CommandExecutor::Impl {
     std::unique_ptr<Wait> wait = {};
     bool own = false;  // this executor runs only this task
     bool has_secrets = false;
+    bool has_private_tmp = false;
     Duration kill_grace = {};
     int kill_signal = SIGTERM;
     bool kill_asked = false;
@@ -288,6 +290,7 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   Running command;
   command.own = run.spec.executor_id.empty();
   command.has_secrets = !run.spec.secrets.empty();
+  command.has_private_tmp = proto::wants_private_tmp(run.spec.environment);
   command.kill_grace = run.spec.kill_grace;
   command.kill_signal = run.spec.kill_signal;
   command.data = told_ports(run.assignment.ports);
@@ -770,8 +773,8 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
   const bool ended_by_itself = !command.kill_asked && !command.executor_signal;
   // The values stay in the memory of this process until it ends.
   if (command.has_secrets) remove_secret_files(options.around);
-  const bool takes_another =
-      command.own && ended_by_itself && !left && !ending && !command.has_secrets;
+  const bool takes_another = command.own && ended_by_itself && !left && !ending &&
+                             !command.has_secrets && !command.has_private_tmp;
   step(sdk::TellUpdate{std::move(status), takes_another});
   is_spare = takes_another;
   ending |= command.own && !takes_another;

@@ -41,6 +41,7 @@
 #include "common/text.h"
 #include "net/fd.h"
 #include "net/passed_fds.h"
+#include "net/private_tmp.h"
 #include "net/shared_memory.h"
 #include "slave/executor/command.h"
 #include "slave/executor/launch_request.h"
@@ -110,6 +111,9 @@ struct Ground {
     const FilesAs as(request.run_as);
     sandbox = Fd(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (sandbox.get() < 0) return errno;
+    if (request.private_tmp_keeps != nullptr) {
+      if (const int failed = make_private_tmp(sandbox.get()); failed != 0) return failed;
+    }
     if (passed.size() != passed_with(request.streams)) return EINVAL;
     if (request.streams == LaunchRequest::Streams::kPassed) {
       in = std::move(passed[0]);
@@ -190,6 +194,12 @@ void take_memory(const LaunchView& request) {
   }
 }
 
+void take_private_tmp(const LaunchView& request) {
+  if (request.private_tmp_keeps == nullptr) return;
+  errno = mount_private_tmp(value_of(request, kSandboxVariable), request.private_tmp_keeps);
+  if (errno != 0) give_up("have a /tmp of its own");
+}
+
 // In this order: joins the process groups, then changes supplementary groups and user, while each
 // step is still permitted.
 void become(const LaunchView& request, const Ground& ground) {
@@ -205,6 +215,7 @@ void become(const LaunchView& request, const Ground& ground) {
   close_range(STDERR_FILENO + 1, ~0U, 0);
   for (const char* procs : request.joins) join(procs);
   take_memory(request);
+  take_private_tmp(request);
   // Among a thousand processes of its task, an executor still gets the CPU at once. Its commands
   // have no such priority (command.cc).
   if (request.arguments.empty()) {

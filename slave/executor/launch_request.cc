@@ -1,5 +1,5 @@
-// The format is a head, group ids, and then texts that end with a NUL: arguments, joins, and last
-// the environment, which is copied in one piece.
+// The format is a head, group ids, and then texts that end with a NUL: arguments, joins, the
+// directory that a private /tmp keeps, and last the environment, which is copied in one piece.
 
 #include "slave/executor/launch_request.h"
 
@@ -20,6 +20,7 @@ struct Head {
   uint32_t streams = 0;
   uint32_t has_own_memory = 0;
   int32_t memory_of = 0;
+  uint32_t has_private_tmp = 0;
 };
 
 bool is_variable(std::string_view text) {
@@ -73,9 +74,12 @@ Result<std::string> encode_launch(const LaunchRequest& request) {
                      .joins = static_cast<uint32_t>(request.joins.size()),
                      .streams = static_cast<uint32_t>(request.streams),
                      .has_own_memory = request.has_own_memory ? 1U : 0U,
-                     .memory_of = request.memory_of});
+                     .memory_of = request.memory_of,
+                     .has_private_tmp = request.private_tmp_keeps.empty() ? 0U : 1U});
   for (const uint32_t group : user.groups) append(bytes, group);
-  for (const auto* texts : {&request.arguments, &request.joins}) {
+  const std::vector<std::string> kept(request.private_tmp_keeps.empty() ? 0 : 1,
+                                      request.private_tmp_keeps);
+  for (const auto* texts : {&request.arguments, &request.joins, &kept}) {
     for (const std::string& one : *texts) {
       if (one.find('\0') != std::string::npos) {
         return Error::invalid_argument(text("a launch holds a NUL: ", quoted(one)));
@@ -121,10 +125,13 @@ Result<LaunchView> decode_launch(std::string_view bytes) {
   view.has_own_memory = head.has_own_memory != 0;
   view.memory_of = head.memory_of;
   if (head.has_user != 0) view.run_as = RunAs{head.uid, head.gid, std::move(groups)};
+  std::vector<const char*> kept;
   if (!take_texts(bytes, head.arguments, view.arguments) ||
-      !take_texts(bytes, head.joins, view.joins) || bytes.empty()) {
+      !take_texts(bytes, head.joins, view.joins) || head.has_private_tmp > 1 ||
+      !take_texts(bytes, head.has_private_tmp, kept) || bytes.empty()) {
     return none;
   }
+  if (!kept.empty()) view.private_tmp_keeps = kept.front();
   view.environment = bytes;
   while (!bytes.empty()) {
     const std::string_view variable = bytes.substr(0, bytes.find('\0'));

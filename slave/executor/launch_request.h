@@ -47,6 +47,9 @@ struct LaunchRequest {
   // Gets shared memory of its own (net/shared_memory.h). The directory of its secrets stays.
   bool has_own_memory = false;
   int32_t memory_of = 0;  // a process whose shared memory it enters
+  // Not empty: a directory of its sandbox is its /tmp (net/private_tmp.h), and this directory, that
+  // of the agent's work, stays at its path. Needs has_own_memory.
+  std::string private_tmp_keeps = {};
 };
 // The number of descriptors that come with it.
 size_t passed_with(LaunchRequest::Streams streams);
@@ -66,6 +69,7 @@ struct LaunchView {
   LaunchRequest::Streams streams = LaunchRequest::Streams::kSandbox;
   bool has_own_memory = false;
   int32_t memory_of = 0;
+  const char* private_tmp_keeps = nullptr;  // nullptr: it has no /tmp of its own
 };
 // Errors: kInvalidArgument.
 Result<LaunchView> decode_launch(std::string_view bytes);

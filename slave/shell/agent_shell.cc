@@ -220,6 +220,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                           .http_address = http->address(),
                           .https_address = options.core.files.address,
                           .bin_dir = bin_dir(),
+                          .work_dir = options.work_dir,
                           .descriptors = options.descriptors.at_start,
                           .gpus = gpus,
                           .has_own_memory = has_own_memory},

@@ -207,6 +207,12 @@ Result<std::optional<ExecutorStarted>> Supervisor::start(const StartExecutor& st
   Result<std::vector<std::string>> arguments =
       arguments_of(start.program, options_.bin_dir, options_.agent);
   if (!arguments) return std::move(arguments).error();
+  if (start.has_private_tmp && !options_.has_own_memory) {
+    return Error::failed_precondition(
+               text("agent ", options_.agent.str(), " cannot give a task a /tmp of its own"))
+        .with_hint(
+            "only an agent that is root and enforces limits can; see docs/concepts/isolation.md");
+  }
   if (start.in_place_of) {
     kill({start.framework, start.in_place_of->executor, start.in_place_of->run});
   }
@@ -232,6 +238,7 @@ Result<std::optional<ExecutorStarted>> Supervisor::start(const StartExecutor& st
   }
   ground->request.arguments = *std::move(arguments);
   ground->request.has_own_memory = options_.has_own_memory;
+  if (start.has_private_tmp) ground->request.private_tmp_keeps = options_.work_dir;
   const Result<pid_t> pid = begin(start, *std::move(ground), false);
   if (!pid) return pid.error();
   return std::optional(runs_.at(*pid).id);

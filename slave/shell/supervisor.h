@@ -43,6 +43,7 @@ class Supervisor {
     std::string http_address = {};   // serves the files of sandboxes
     std::string https_address = {};  // the same for other machines; empty: not served
     std::string bin_dir = {};        // the directory of builtin executors
+    std::string work_dir = {};       // of the agent
     size_t descriptors = 0;          // soft limit for started processes; 0: as this process
     executor::Gpus gpus = {};        // of this machine
     std::string shm = "/dev/shm";    // a tmpfs for secrets of tasks

@@ -323,6 +323,41 @@ TEST_F(Limits, SharedMemoryIsEmptyForTheNextCommandOfAnExecutor) {
   EXPECT_EQ(outputs.out.find("1\n"), std::string::npos) << outputs.out;
 }
 
+TEST_F(Limits, APrivateTmpIsThatOfOneTask) {
+  const std::string name = text("proffer-private-", getpid());
+  const std::string leave =
+      text("test ! -e /tmp/", name, " && echo kept >/tmp/", name, " && cat /var/tmp/", name);
+  for (int i = 0; i < 2; ++i) {
+    const Exit ran = cluster_->proffer(
+        {"run", "--private-tmp", "--", text(leave, " && ls $PROFFER_SANDBOX/.tmp")});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(text("kept\n", name)));
+  }
+  const auto holder = cluster_->start(
+      {"run", "--private-tmp", "--name", "holder", "--", text(leave, " && exec sleep 1000")});
+  ASSERT_TRUE(holder->line_with("kept"));
+  const Exit seen = cluster_->proffer({"exec", "holder", "--", "cat", "/tmp/" + name});
+  EXPECT_EQ(seen.out, "kept\n") << seen.err;
+  const std::string out =
+      text(fs::path(program_of_tests("integration_tests")).parent_path().string(), "/", name);
+  const Exit array = cluster_->proffer({"batch", "array", "1", "--private-tmp", "--resources",
+                                        "cpus:1;mem:64", "--output", out, "--", leave});
+  EXPECT_EQ(array.code, 0) << array.err;
+  EXPECT_EQ(array.out, "kept\n");
+  fs::remove_all(out);
+  EXPECT_FALSE(fs::exists("/tmp/" + name));
+  EXPECT_FALSE(fs::exists("/var/tmp/" + name));
+
+  const auto plain =
+      cluster_->start_agent("plain", "cpus:4;mem:1024", {"--limits=none", "--tasks_on_exit=kill"});
+  const Exit refused =
+      cluster_->proffer({"run", "--private-tmp", "--constraint", "host == plain", "--", "true"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("agent plain cannot give a task a /tmp of its own"));
+  plain->kill(SIGTERM);
+  EXPECT_EQ(plain->wait().code, 0);
+}
+
 // The agent examines all processes of the machine when it starts, and again if an executor ended
 // meanwhile. It once read the environments of the fork bomb's processes, and served no request for
 // 40 s.

@@ -7,6 +7,7 @@
 #include "frameworks/batch/core/job_state.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/trace.h"
+#include "proto/private_tmp.h"
 
 namespace proffer::batch {
 namespace {
@@ -246,6 +247,9 @@ void Job::State::describe(proto::TaskSpec& spec, const AskName& ask, TaskKind ki
   if (kind != TaskKind::kEnd && kind != TaskKind::kPlan) spec.fetch = order().fetch;
   spec.max_run_time = time_limit(kind);
   spec.user = options_.user;
+  if (proto::wants_private_tmp(order().env)) {
+    spec.environment[std::string(proto::kPrivateTmpVariable)] = proto::kPrivateTmp;
+  }
 }
 
 // A range begins no element after kRangeTime, and its executor ends the last one at its limit. So

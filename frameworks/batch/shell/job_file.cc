@@ -36,6 +36,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "sort") return one(job.sort);
   if (key == "by_file") return one(job.by_file);
   if (key == "allow_empty") return one(job.allow_empty);
+  if (key == "private_tmp") return one(job.private_tmp);
   if (key == "speculation") return one(job.speculation);
   if (key == "fail_if_impossible") return one(job.fail_if_impossible);
   if (key == "resources") return one(job.resources);

@@ -42,6 +42,7 @@ struct JobText {
   std::optional<std::string> sort = {};     // see parse_sort
   std::optional<std::string> by_file = {};  // "true" or "false", like the next two
   std::optional<std::string> allow_empty = {};
+  std::optional<std::string> private_tmp = {};
   std::optional<std::string> fail_if_impossible = {};
   std::optional<std::string> speculation = {};  // "on" or "off"
   std::vector<std::string> prefer_hosts = {};

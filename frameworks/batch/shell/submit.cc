@@ -18,6 +18,7 @@
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
 #include "proto/limit_warning.h"
+#include "proto/private_tmp.h"
 #include "sdk/shell/given_file.h"
 
 namespace proffer::batch {
@@ -512,7 +513,9 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     std::optional<std::string> given;
     bool* place;
   };
+  bool has_private_tmp = false;
   const Truth truths[] = {
+      {"private_tmp", prefer(given.private_tmp, file.private_tmp), &has_private_tmp},
       {"by_file", prefer(given.by_file, file.by_file), &job.by_file},
       {"decompress", prefer(given.decompress, file.decompress), &job.decompresses},
       {"allow_empty", prefer(given.allow_empty, file.allow_empty), &job.allow_empty},
@@ -553,6 +556,7 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   }
   job.env = file.env;
   for (const auto& [name, value] : given.env) job.env[name] = value;
+  if (has_private_tmp) job.env[std::string(proto::kPrivateTmpVariable)] = proto::kPrivateTmp;
   if (Result<void> ok = read_locality_text(given, file, job); !ok) return std::move(ok).error();
   if (Result<void> ok = read_shipped(given.files.empty() ? file.files : given.files, job); !ok) {
     return std::move(ok).error();

@@ -8,6 +8,7 @@
 #include "common/printable.h"
 #include "common/text.h"
 #include "proto/fetched_files.h"
+#include "proto/private_tmp.h"
 #include "yaml/foreign.h"
 #include "yaml/read.h"
 
@@ -345,14 +346,22 @@ Result<AppSpec> read_document(const yaml::Node& document) {
     return std::move(ok).error();
   }
   AppSpec app;
+  bool has_private_tmp = false;
   Result<void> read = read_table(
       "an app file", document,
       {"name",   "instances",   "command", "resources",   "fetch",      "files",       "env",
        "ports",  "constraints", "spread",  "max_per",     "daemon",     "health",      "ready",
        "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal", "secrets",
-       "init",   "sidecars",    "scale",   "with",        "apart_from"},
-      [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
+       "init",   "sidecars",    "scale",   "with",        "apart_from", "private_tmp"},
+      [&](const std::string& key, const yaml::Node& node) {
+        return key == "private_tmp" ? read_value(key, node, parse_truth, has_private_tmp)
+                                    : read_row(key, node, app);
+      });
   if (!read) return std::move(read).error();
+  if (has_private_tmp) {
+    app.env.insert_or_assign(std::string(proto::kPrivateTmpVariable),
+                             std::string(proto::kPrivateTmp));
+  }
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {
     if (value->empty()) {
       return Error::invalid_argument(text("the app file has no ", key))

@@ -135,7 +135,7 @@ std::string value_of(std::string_view key) {
   if (key == "when") return "any";
   if (key == "speculation") return "off";
   if (key == "by_file" || key == "allow_empty" || key == "fail_if_impossible" ||
-      key == "decompress") {
+      key == "decompress" || key == "private_tmp") {
     return "true";
   }
   if (key == "resources") return "'cpus:7'";
