@@ -45,7 +45,7 @@ struct RefusedLaunches {
 // Tasks that failed one after another since the last that finished, in this life of the master.
 struct FailedTasks {
   int64_t in_a_row = 0;
-  // Of the last one.
+  // These are of the last one.
   TaskId task = {};
   proto::TaskReason reason = proto::TaskReason::kNone;
   std::string message = {};
