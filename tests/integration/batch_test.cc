@@ -137,7 +137,7 @@ TEST_F(WordCount, IsSubmittedSeenAndCancelled) {
 TEST_F(WordCount, SaysWhatIsMissingWithoutItsScheduler) {
   Cluster cluster;
   const Exit refused = cluster.proffer(job());
-  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.code, 3);
   EXPECT_NE(refused.err.find("proffer batch scheduler"), std::string::npos) << refused.err;
   EXPECT_FALSE(fs::exists(home_ / "out"));
 }

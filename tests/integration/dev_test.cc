@@ -90,7 +90,7 @@ TEST(Dev, EmptiesNoDirectoryBehindALink) {
   fs::create_directories(home / "mine/master");
   fs::create_directory_symlink(home / "mine", home / text("proffer-dev-", ::getuid()));
   const Exit refused = run({program("proffer"), "dev"}, {{"TMPDIR", home.path()}});
-  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("cannot use directory"), std::string::npos) << refused.err;
   EXPECT_TRUE(fs::exists(home / "mine/master"));
 }

@@ -52,7 +52,7 @@ TEST_F(Operators, SetRolesWhichAKilledMasterRemembers) {
             0);
   EXPECT_EQ(proffer({"role", "set", "eng/ads", "--guarantee", "cpus:1"}).code, 0);
   const Exit refused = proffer({"role", "set", "eng/ml", "--guarantee", "cpus:1.5"});
-  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("add up to cpus:2.5, more than its own guarantee of cpus:2"));
   restart_master();
   const Exit tree = proffer({"role", "tree"});

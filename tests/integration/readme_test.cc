@@ -35,7 +35,7 @@ void expect_commands_work(const std::string& document, const std::string& from,
     // Several tasks have run by then, so `proffer logs run` lists the candidates, as the comment
     // there says.
     const bool lists = command.starts_with("proffer logs run");
-    EXPECT_EQ(done.code, lists ? 1 : 0) << command << "\n" << done.out << done.err;
+    EXPECT_EQ(done.code, lists ? 2 : 0) << command << "\n" << done.out << done.err;
     // A command that only changes a setting prints nothing if it worked.
     const bool sets = command.starts_with("proffer role set") ||
                       command.starts_with("proffer drain") ||

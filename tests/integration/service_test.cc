@@ -653,7 +653,7 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
       {{"stop", "web"}, 1, "there is no app 'web'"},
       {{"aply"}, 2, "did you mean"},
       {{}, 2, "usage"},
-      {{"list", "--framework", "serwice"}, 1, "serwice"},
+      {{"list", "--framework", "serwice"}, 3, "serwice"},
       {{"list", "--master", "127.0.0.1:1"}, 3, "cannot reach a master"},
   };
   for (const Row& row : rows) {

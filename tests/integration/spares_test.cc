@@ -90,13 +90,14 @@ TEST_F(Spares, EachCommandOfAnExecutorHasItsOwnSandboxAndOutput) {
   }
 }
 
+// Processes that hold the output of their command are waited for, see CommandLife.
 TEST_F(Spares, ACommandFindsNothingThatTheOneBeforeLeftRunning) {
   Words commands;
   for (int i = 0; i < 6; ++i) {
     commands.push_back(text("for pid in $(cat ", home_ / "pids", " 2>/dev/null); do kill -0 $pid ",
                             "2>/dev/null && echo $pid >>", home_ / "found",
-                            "; done; setsid sleep 1000 & echo $! >>", home_ / "pids",
-                            "; (sleep 1000 & echo $! >>", home_ / "pids", ")"));
+                            "; done; exec >/dev/null 2>&1; setsid sleep 1000 & echo $! >>",
+                            home_ / "pids", "; (sleep 1000 & echo $! >>", home_ / "pids", ")"));
   }
   run(commands);
   expect_all_end(commands.size());
