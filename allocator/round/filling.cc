@@ -342,6 +342,7 @@ void Round::note_given(AskEntry& ask, bool from_claim) {
   // After a grant from a claim, the next task of the ask does not wait anew.
   const bool stays_due = waiting_.headroom.note_served(ask) || from_claim;
   if (waiting_.claims.note_given(ask, stays_due, now_)) thaw(true);
+  waiting_.reclaims.note_served(ask);
   if (ask.unmet() == 0 && waiting_.stop(ask)) thaw(true);
   cluster_.update_demand(l, false);
 }

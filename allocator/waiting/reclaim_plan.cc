@@ -305,6 +305,7 @@ class Planner {
     std::vector<std::pair<size_t, ResourceVector>> taken = {};  // by borrower
     std::optional<Time> ripe_at = {};  // not possible before: then enough tasks are old enough
     bool waits = false;                // for tasks that end by themselves
+    bool spares = false;               // waits for tasks that are too young, to spare others
 
     bool takes_claim = false;
     int band = -1;
@@ -328,6 +329,7 @@ class Planner {
     std::vector<Victim> victims = {};
     std::vector<int64_t> work = {};    // the work that would be lost
     std::vector<bool> ends_soon = {};  // ends by itself within the grace
+    std::vector<bool> is_spared = {};  // its ask has had victims lately
   };
 
   bool may_be_used(const Agent& a) const {
@@ -391,7 +393,7 @@ class Planner {
     if (lacking.is_zero()) lacking[ResourceKind::kGpus] = 1;  // The devices do not fit.
 
     const Table table = table_of(a);
-    if (reclaims_.may_wait(ask_)) {
+    if (may_wait_on(a)) {
       const auto soon =
           choose(table, a, after, wanted, lacking, [&](size_t i) { return table.ends_soon[i]; });
       if (soon) {
@@ -414,23 +416,58 @@ class Planner {
       if (!found.ripe_at) return std::nullopt;
       return found;
     }
+    const std::optional<std::vector<size_t>> instead = chosen_instead(a, table, *chosen, [&] {
+      return choose(table, a, after, wanted, lacking, [](size_t) { return true; });
+    });
+    found.waits = found.spares = instead.has_value();
+    const std::vector<size_t>& victims = instead ? *instead : *chosen;
     ResourceVector freed;
-    for (const size_t i : *chosen) {
+    for (const size_t i : victims) {
       const Candidate& candidate = table.candidates[i];
       freed += candidate.amounts;
       found.band = std::max(found.band, static_cast<int>(candidate.band));
       found.tasks += candidate.tasks;
       found.work += table.work[i];
       found.taken.emplace_back(candidate.borrower, candidate.amounts);
-      found.victims.push_back(table.victims[i]);
+      if (!found.waits) found.victims.push_back(table.victims[i]);
       const Borrower& outermost = outermost_of(candidate.borrower);
       const Share over = excess(outermost, cluster_.total);
       found.depth = std::max(found.depth, outermost.depth);
-      found.least_over = found.victims.size() == 1 ? over : std::min(found.least_over, over);
+      found.least_over = i == victims.front() ? over : std::min(found.least_over, over);
     }
-    found.worth = count_worthier(table, *chosen);
+    found.worth = count_worthier(table, victims);
     found.excess = weighted((freed - lacking).max(ResourceVector()), cluster_.total);
     return found;
+  }
+
+  // The victims by the same order if all tasks were old enough, in place of spared ones; empty:
+  // there are spared ones among these too, or the ask does not wait.
+  template <class Choose>
+  std::optional<std::vector<size_t>> chosen_instead(const Agent& a, const Table& table,
+                                                    const std::vector<size_t>& chosen,
+                                                    Choose choose_of_all) const {
+    const auto is_any_spared = [&](const std::vector<size_t>& rows) {
+      return std::any_of(rows.begin(), rows.end(), [&](size_t i) { return table.is_spared[i]; });
+    };
+    if (!may_wait_on(a) || !is_any_spared(chosen)) return std::nullopt;
+    std::optional<std::vector<size_t>> instead = choose_of_all();
+    if (!instead || is_any_spared(*instead)) return std::nullopt;
+    return ripe_at(table, *instead) <= reclaims_.may_spare_until(ask_, now_) ? instead
+                                                                             : std::nullopt;
+  }
+
+  // Whether the ask may wait there for tasks without a notice. Where it has victims already, the
+  // end of such a wait would not be known.
+  bool may_wait_on(const Agent& a) const {
+    const Reclaim* const known = reclaims_.find(a, ask_);
+    return reclaims_.may_wait(ask_) && (known == nullptr || known->waits);
+  }
+
+  // When all these victims are old enough.
+  Time ripe_at(const Table& table, const std::vector<size_t>& rows) const {
+    Time latest = ripe_;
+    for (const size_t i : rows) latest = std::max(latest, table.candidates[i].since);
+    return later(latest, now_ - ripe_);
   }
 
   const Borrower& outermost_of(size_t borrower) const {
@@ -479,6 +516,7 @@ class Planner {
       Candidate candidate{.tasks = static_cast<int64_t>(victim.size()), .band = Band::kFree};
       int64_t work = 0;
       bool ends_soon = true;
+      bool is_spared = false;
       candidate.priority = std::numeric_limits<int32_t>::min();
       bool is_possible = true;
       for (const auto& [on, ref] : victim) {
@@ -493,6 +531,7 @@ class Planner {
         candidate.priority = std::max(candidate.priority, task.claim().priority);
         candidate.since = std::max(candidate.since, task.since);
         work += work_of(task);
+        is_spared = is_spared || reclaims_.is_spared(ref.framework, task.ask(), now_);
         const std::optional<Time> ends_at = usually_ends_at(task, now_);
         ends_soon = ends_soon && ends_at && *ends_at <= later(now_, cluster_.options.revoke_grace);
       }
@@ -501,6 +540,7 @@ class Planner {
       table.victims.push_back(std::move(victim));
       table.work.push_back(work);
       table.ends_soon.push_back(ends_soon);
+      table.is_spared.push_back(is_spared);
     }
     return table;
   }
@@ -564,6 +604,7 @@ class Planner {
 
   void accept(Eviction& eviction, int64_t tasks) {
     plan_.waits = plan_.waits || eviction.waits;
+    plan_.spares = plan_.spares || eviction.spares;
     helps_ = helps_ || eviction.waits || eviction.takes_claim || !eviction.victims.empty() ||
              !eviction.agent->noticed.is_zero();
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);

@@ -6,6 +6,8 @@
 //
 //   * Possible victims end by themselves within the grace, and the ask fits then: no task gets a
 //     notice. The ask waits for them once; if they did not end, it does not wait again.
+//     It waits likewise for victims that are too young, in place of asks that are spared
+//     (spared.h), but such an agent has the costs of these victims.
 //   * the highest band among the victims; the lowest is best
 //   * the depth of the role in which the paths of claimant and victims part; the least is best
 //   * the excess of the victims' borrowers over their entitlements; the largest is best
@@ -52,6 +54,7 @@ struct ReclaimPlan {
   std::vector<Place> places = {};  // empty: there is no plan
   std::vector<Victim> victims = {};
   bool waits = false;                // for tasks that end by themselves within the grace
+  bool spares = false;               // waits for tasks that are too young, to spare others
   std::optional<Time> ripe_at = {};  // without a plan: when enough tasks are old enough for one
   bool somebody_borrows = false;
   int64_t tasks() const;  // of the victims

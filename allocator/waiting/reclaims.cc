@@ -185,6 +185,12 @@ bool Reclaims::is_short(const AskEntry& ask) const {
                      [&](const Agent* a) { return find(*a, ask)->is_short; });
 }
 
+Time Reclaims::may_spare_until(const AskEntry& ask, Time now) const {
+  const std::optional<Time>& known = cases_[ask].may_spare_until;
+  if (known && now < later(*known, kCapPeriod)) return *known;
+  return later(now, cluster_.options.minimum_runtime);
+}
+
 bool Reclaims::is_due(const AskEntry& ask, Time now) const {
   const Case& of_ask = cases_[ask];
   if (of_ask.seen == 0 || (of_ask.ripe_at && *of_ask.ripe_at <= now)) return true;
@@ -285,6 +291,7 @@ void Reclaims::carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& p
       check_victim(*a, ref, ask, now);
       Leaf& leaf = *a->tasks.at(ref).leaf;
       leaf.longest_cut = std::max(leaf.longest_cut, now - a->tasks.at(ref).since);
+      spared_.note_victim(ref.framework, a->tasks.at(ref), now, cluster_.options.revoke_grace);
       cluster_.tell_to_end(*a, ref, RevokeReason::kReclaimed, ask.leaf->role->name, now);
       notices_.push_back(now);
       ++told;
@@ -294,6 +301,10 @@ void Reclaims::carry_out(AskEntry& ask, const Right& right, const ReclaimPlan& p
   if (is_short) until = later(until, kCapPeriod);
   const bool waits = plan.waits && plan.victims.empty();
   if (waits) until = later(now, cluster_.options.revoke_grace);
+  if (waits && plan.spares) {
+    until = may_spare_until(ask, now);
+    cases_[ask].may_spare_until = until;
+  }
   for (const ReclaimPlan::Place& place : plan.places) {
     const Reclaim* const known = find(*place.agent, ask);
     const bool only_waits = waits && (known == nullptr || known->waits);
@@ -408,12 +419,12 @@ bool Reclaims::stop(AskEntry& ask) {
   const bool waited = !agents_of(ask).empty();
   while (!agents_of(ask).empty()) end(**agents_of(ask).begin(), ask);
   cases_[ask].launched = 0;
+  cases_[ask].may_spare_until.reset();
   return waited;
 }
 
 bool Reclaims::note_given(AskEntry& ask, Agent& a, int64_t count) {
   cases_[ask].is_on_trial = true;
-  cases_[ask].waited_in_vain = false;
   const int64_t tasks = at(a, ask).tasks;
   await(a, ask, -std::min(count, tasks));
   if (count < tasks) return false;

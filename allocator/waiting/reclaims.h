@@ -22,6 +22,7 @@
 #include "allocator/cluster/ask_table.h"
 #include "allocator/cluster/cluster.h"
 #include "allocator/waiting/reclaim_plan.h"
+#include "allocator/waiting/spared.h"
 
 namespace proffer::fair {
 
@@ -60,6 +61,13 @@ class Reclaims {
   // Whether the ask may wait for tasks that end by themselves. It did not do so in vain since it
   // was given something.
   bool may_wait(const AskEntry& ask) const { return !cases_[ask].waited_in_vain; }
+  // Until when the ask may wait for younger tasks, to spare others: for the minimum runtime from
+  // its first such wait, and not again within a minute after that.
+  Time may_spare_until(const AskEntry& ask, Time now) const;
+  // Whether tasks of the ask were preempted lately (spared.h).
+  bool is_spared(const FrameworkId& framework, const AskName& ask, Time now) const {
+    return spared_.is_spared(framework, ask, now);
+  }
   // The ask did not use the resources that were reclaimed for it.
   bool is_refused(const AskEntry& ask) const { return cases_[ask].is_refused; }
   // Until when an ask that claims by its share alone waits for tasks that end by themselves.
@@ -80,6 +88,8 @@ class Reclaims {
   // The claimant has been given `count` tasks there. Returns whether the agent is no longer kept
   // for it.
   bool note_given(AskEntry& ask, Agent& agent, int64_t count);
+  // The ask has been given tasks, there or elsewhere: it may wait again.
+  void note_served(const AskEntry& ask) { cases_[ask].waited_in_vain = false; }
   // Notes whether the ask uses the resources that were reclaimed for it. If not, nothing more is
   // reclaimed for it until it is declared anew.
   void note_answer(const AskEntry& ask, int64_t offered, int64_t launched);
@@ -109,8 +119,9 @@ class Reclaims {
     bool is_on_trial = false;          // it was given reclaimed resources and has not answered
     bool is_refused = false;
     bool waited_in_vain = false;  // for tasks that did not end by themselves
-    int64_t refused_pieces = 0;   // answers to reclaimed open offers since the last launch
-    int64_t launched = 0;         // tasks from open offers since it last wanted none
+    std::optional<Time> may_spare_until = {};
+    int64_t refused_pieces = 0;  // answers to reclaimed open offers since the last launch
+    int64_t launched = 0;        // tasks from open offers since it last wanted none
   };
   struct Claimant {
     AskEntry* ask = nullptr;
@@ -147,6 +158,7 @@ class Reclaims {
   Claims& claims_;
   Withheld& withheld_;
   AskTable<Case> cases_;
+  Spared spared_;
   std::map<Agent*, std::vector<Reclaim>, AgentById> reclaims_;  // none is empty
   std::unordered_map<const Node*, ResourceVector> awaited_;     // looked up only; none is zero
   std::deque<Time> notices_;                                    // of the last minute

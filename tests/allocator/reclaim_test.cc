@@ -78,6 +78,50 @@ TEST(Reclaim, WaitsOnceForTasksThatEndWithinTheGrace) {
   }
 }
 
+// Only the service is old enough to be a victim, and it is preempted. When the claimant comes
+// again, it waits for the others: until a task ends, or until their tasks are old enough. Two
+// minutes after its preemption the service may be a victim again, and is then spared for four
+// minutes.
+TEST(Reclaim, SparesAsksThatWerePreemptedLately) {
+  constexpr auto kTask = "cpus:1;mem:1GiB";
+  for (const bool they_end : {true, false}) {
+    Story s;
+    s.agent("a1", "cpus:4;mem:4GiB");
+    s.guarantee("eng", kTask);
+    s.wants("service", kTask, 1, {.role = "ops"});
+    s.lives(seconds(40));
+    const auto claim_beside_young_tasks = [&] {
+      ASSERT_EQ(s.runs("service"), 1);
+      if (s.runs("others") > 0) s.finishes("others", s.runs("others"));
+      s.wants("others", kTask, 3, {.role = "ops"});
+      s.lives({});
+      s.wants("eng", kTask, 1);
+      s.lives(seconds(5));
+    };
+    claim_beside_young_tasks();
+    EXPECT_EQ(s.revokes("service"), 1);
+    s.lives(kRevokeGrace);
+    s.finishes("eng", 1);
+    s.lives(seconds(40));
+
+    claim_beside_young_tasks();
+    if (they_end) s.finishes("others", 1);
+    s.lives(kMinimumRuntime + kRevokeGrace);
+    EXPECT_EQ(s.revokes("others"), they_end ? 0 : 1);
+    EXPECT_EQ(s.revokes("service"), 1);
+    s.finishes("eng", 1);
+    s.lives(minutes(2));
+
+    claim_beside_young_tasks();
+    EXPECT_EQ(s.revokes("service"), 2);
+    s.lives(kRevokeGrace);
+    s.finishes("eng", 1);
+    s.lives(minutes(3));
+    claim_beside_young_tasks();
+    EXPECT_EQ(s.revokes("service"), 2) << "now it is spared for longer";
+  }
+}
+
 // The guarantee is a fifth of the memory; tasks that use that much memory would take eight of the
 // ten CPUs. The guarantee covers a fifth of the CPUs too, and no more.
 TEST(Reclaim, GuaranteeCoversAnEqualFractionOfUnnamedKinds) {

@@ -191,6 +191,8 @@ std::vector<Promise> promises() {
       {"short_tasks_are_no_victims", "revokes", kHolds, kHolds, at_end(revokes()), 0, 0},
       {"short_tasks_are_no_victims", "tasks of the owner", kHolds, kHolds,
        at_end(finished("owner")), 145},
+      {"spared_services", "revokes", kHolds, kHolds, at_end(revokes()), 0, 20},
+      {"spared_services", "tasks of the owner", kHolds, kHolds, at_end(finished("owner")), 24},
       {"on_off_guarantee", "revokes", kHolds, kHolds, at_end(revokes()), 0, 20},
       {"on_off_guarantee", "bursts with all tasks after 12 s", kHolds, kHolds,
        count(running("bursts"), 8), 95},
