@@ -90,6 +90,7 @@ TEST_F(Leaders, ALeadThatIsOverBeforeItBeganEndsWithCode4) {
   Words words = command(1);
   for (std::string& word : words) {
     if (word.starts_with("--zk=")) word = "--zk=" + slow.address() + "/proffer";
+    if (word.starts_with("--zk_session_timeout=")) word = "--zk_session_timeout=2s";
   }
   const Exit ended = Process(words).wait();
   EXPECT_EQ(ended.code, 4) << ended.err;
