@@ -1,9 +1,10 @@
 // proffer run from one machine with a task on another: a terminal, and a streamed input.
 
+#include "tests/integration/terminal.h"
+
 #include <gtest/gtest.h>
 
 #include "common/text.h"
-#include "tests/integration/terminal.h"
 #include "tests/machines/joined.h"
 
 namespace proffer::test::machines_terminal_test {
@@ -18,8 +19,8 @@ class RunOnAnotherMachine : public JoinedMachines {
     start_agent();
   }
   Words run_words(const std::string& command, const Words& more = {}) const {
-    Words words = {home_ / "proffer", "run", "--master=" + socket_path(), "--cpus", "0.1", "--mem",
-                   "32"};
+    Words words = {home_ / "proffer", "run", "--master=" + socket_path(), "--cpus", "0.1",
+                   "--mem",           "32"};
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--", command});
     return words;
