@@ -51,7 +51,8 @@ bool Storm::start_all() {
     if (zookeeper_ != nullptr) {
       master.command.push_back("--zk=" + zookeeper_->address() + "/proffer");
       master.command.push_back("--zk_secret_file=" + cluster_.path("secret"));
-      master.command.push_back(text("--zk_session_timeout=", 2 * slowdown(), "s"));
+      master.command.push_back(
+          text("--zk_session_timeout=", options_.session_seconds * slowdown(), "s"));
       master.may_end_with = {kDeposed};
     }
     if (!cluster_.await_address(cluster_.add(std::move(master)))) return false;

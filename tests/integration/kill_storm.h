@@ -20,6 +20,7 @@ struct StormOptions {
   int schedulers = 2;
   // If above 1, they share a ZooKeeper server, and one of them leads.
   int masters = 1;
+  int session_seconds = 2;  // in ZooKeeper
   // The victims, in random order: "master" (any), "leader", "agent", "executor", "fork_server",
   // "scheduler". A "paused leader" is stopped until another one leads, and then continues.
   std::vector<std::string> kinds = {"master", "agent", "executor", "fork_server", "scheduler"};

@@ -41,8 +41,11 @@ TEST(KillStorm, NothingIsLostAndNothingRunsTwiceWhoeverLeads) {
 
 TEST(KillStorm, ALeaderThatWasStoppedPastItsSessionChangesNothing) {
   TemporaryDirectory dir;
-  const Judgement judgement =
-      run_storm({.kills = 2, .masters = 2, .kinds = {"paused leader"}, .dir = dir.path()});
+  const Judgement judgement = run_storm({.kills = 2,
+                                         .masters = 2,
+                                         .session_seconds = 4,
+                                         .kinds = {"paused leader"},
+                                         .dir = dir.path()});
   for (const std::string& violation : judgement.violations) ADD_FAILURE() << violation;
   EXPECT_GT(judgement.started, 20u) << judgement.summary();
 }
