@@ -344,6 +344,10 @@ TEST_F(Limits, APrivateTmpIsThatOfOneTask) {
                                         "cpus:1;mem:64", "--output", out, "--", leave});
   EXPECT_EQ(array.code, 0) << array.err;
   EXPECT_EQ(array.out, "kept\n");
+  const Exit hidden = cluster_->proffer(
+      {"batch", "array", "1", "--private-tmp", "--output", "/tmp/" + name, "--", "true"});
+  EXPECT_EQ(hidden.code, 2);
+  EXPECT_THAT(hidden.err, HasSubstr(text("'/tmp/", name, "' is hidden from tasks")));
   fs::remove_all(out);
   EXPECT_FALSE(fs::exists("/tmp/" + name));
   EXPECT_FALSE(fs::exists("/var/tmp/" + name));

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
+#include "proto/private_tmp.h"
 
 namespace proffer::batch {
 namespace {
@@ -238,6 +239,21 @@ Result<void> check_no_map_reduce(const JobSpec& spec) {
       .with_hint("submit two jobs");
 }
 
+// Executors write the output and read the input, so they would look for both in their own /tmp.
+Result<void> check_private_tmp(const JobSpec& spec) {
+  if (!proto::wants_private_tmp(spec.env)) return {};
+  std::vector<std::string_view> paths(spec.inputs.begin(), spec.inputs.end());
+  paths.push_back(spec.output);
+  if (spec.array) paths.push_back(spec.array->directory);
+  for (const std::string_view path : paths) {
+    if (!path.starts_with("/tmp/") && !path.starts_with("/var/tmp/")) continue;
+    return Error::invalid_argument(
+               text(quoted(path), " is hidden from tasks with a /tmp of their own"))
+        .with_hint("use a directory that is not below /tmp, or leave private_tmp out");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_job(const JobSpec& spec) {
@@ -252,6 +268,7 @@ Result<void> check_job(const JobSpec& spec) {
   if (Result<void> ok = spec.array ? check_no_map_reduce(spec) : check_map_reduce(spec); !ok) {
     return ok;
   }
+  if (Result<void> ok = check_private_tmp(spec); !ok) return ok;
   if (spec.array) {
     if (Result<void> ok = check_array(*spec.array); !ok) return ok;
     if (Result<void> ok = check_arguments(spec.arguments); !ok) return ok;
